@@ -98,6 +98,20 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
+/* Gathers the values of a pixel whose window is completely inside the input. The number of bytes `taps` of each row must be at least 3, but not a
+ * multiple of 4. The last word of a long row is loaded with bytes that were already widened, and the shift replaces these bytes by zeros at the end of
+ * the row, whose weights are 0. */
+static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
+  const uint32_t step = c->step, left = taps % 4, whole = taps - left;
+  int16_t *to = c->at;
+  for (const int8_t *const *row = w->pixels, *const *const end = row + w->count; row != end; ++row) {
+    const int8_t *from = *row + w->offset;
+    for (const int8_t *const last = from + whole; from != last; from += 4, to += 2 * step) put_quad(to, step, (uint32_t)tmo_word(from));
+    put_quad(to, step, whole > 0 ? (uint32_t)tmo_word(from + left - 4) >> (32 - 8 * left) : (uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 | (uint32_t)(uint8_t)from[2] << 16);
+    to += 2 * step;
+  }
+}
+
 /* Gathers the values of a pixel from whole rows, if the window has only few bytes of each row. To save time, the function pads a row before it widens
  * the bytes of the row. */
 TMO_PLAIN_LOOPS static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
@@ -108,6 +122,10 @@ TMO_PLAIN_LOOPS static void gather_short(const tmo_kernel *k, const tmo_window *
   uint32_t words[TMO_SHORT_ROW / 4];
   int8_t *const padded = (int8_t *)words;
   int16_t *to = c->at;
+  if (rows == op->kernel_h && taps == op->kernel_w * k->in_channels && taps > 2 && taps < row) {
+    take_short(w, c, taps);
+    return;
+  }
   tmo_fill(padded, zero, row);
   for (uint32_t r = 0 - w->first_row, end = op->kernel_h - w->first_row; r != end; ++r) {
     const int8_t *from = padded;
@@ -223,7 +241,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
     for (uint32_t p = 0; p < pixels; ++p) out[p * step + k->out_channels - 1] = last[2 * p];
   }
   if (!tmo_packed_clamps(k->op)) return;
-  for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, out + p * step, k->out_channels);
+  for (uint32_t p = 0; p < pixels; ++p) tmo_clamp_bytes(k->op, out + p * step, k->out_channels);
 }
 
 void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs) {
@@ -237,7 +255,8 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
     multiply_last(k, compute, last);
     for (uint32_t p = 0; p < pixels; ++p) outs[p][k->out_channels - 1] = last[2 * p];
   }
-  for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
+  if (!tmo_packed_clamps(k->op)) return;
+  for (uint32_t p = 0; p < pixels; ++p) tmo_clamp_bytes(k->op, outs[p], k->out_channels);
 }
 
 /* The function tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel is computed together with

@@ -74,16 +74,18 @@ TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_ker
   tmo_column_window whole;
   tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, down.start, &whole);
   place.column += across.start;
-  tmo_list_rows(place, tmo_base_of(run, in), pixel, down.count, across.count, op->dilation_h, op->dilation_w, wide - across.count, to + down.first * wide + across.first);
+  tmo_list_rows(place, tmo_base_of(run, in), pixel, down.count, across.count, op->dilation_h, op->dilation_w, wide - across.count, true, to + down.first * wide + across.first);
   return all;
 }
 
+static TMO_ALWAYS_INLINE bool are_in_column(const tmo_iteration *a, const tmo_iteration *b) { return a->tile == b->tile && a->stripe == b->stripe; }
+
 /* Returns the number of output pixels that are below each other in one column, beginning with the pixel with the index p. The iterations of a stripe
  * go down one column, and then continue at the top of the next column. */
-static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
+static TMO_ALWAYS_INLINE uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   const tmo_iteration *const first = &a->iterations[p];
-  uint32_t n = 1;
-  while (p + n < a->n && first[n].tile == first->tile && first[n].stripe == first->stripe) ++n;
+  uint32_t n = a->n - p;
+  while (!are_in_column(first, &first[n - 1])) --n;
   return n;
 }
 
@@ -94,7 +96,7 @@ TMO_OWN_FRAME static void find_pixels(const tmo_run_state *run, const tmo_tensor
     tmo_row_place place = tmo_find_row(run->program, t, at->stripe, at->row, &whole);
     place.column += at->tile;
     n = pixels_below(a, p);
-    tmo_list_rows(place, tmo_base_of(run, t), t->channels, n, 1, 1, 1, 0, pixels + p);
+    tmo_list_rows(place, tmo_base_of(run, t), t->channels, n, 1, 1, 1, 0, false, pixels + p);
   }
 }
 
@@ -242,7 +244,12 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
   grid.room = ZERO_BYTES;
   if (channels < 4 || (channels % 4 != 0 && wide > 1) || list_block(run, k, in, x, n, 1, &grid, 0) == 0) return false;
   const int8_t *const *row = grid.pixels;
+  const bool fours = tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == TMO_PACKED_PIXELS && channels % 4 == 0 && stride == 1;
   for (uint32_t ky = k->op->kernel_h; ky > 0; --ky, row += grid.width) {
+    if (fours) {
+      for (const int8_t *const *pixels = row; pixels != row + wide; ++pixels) tile = tmo_dsp_widen_each(pixels, tile, channels);
+      continue;
+    }
     for (uint32_t kx = 0; kx < wide; ++kx) {
       const int8_t *from[TMO_PACKED_PIXELS];
       const int8_t *const *pixels = row + kx;
@@ -342,12 +349,18 @@ TMO_OWN_FRAME static bool convolve_depthwise(const tmo_run_state *run, const tmo
   return true;
 }
 
+/* Returns whether n listed pixels of a row are adjacent in memory, in ascending order. */
+static TMO_ALWAYS_INLINE bool are_adjacent(int8_t *const *pixels, uint32_t n, uint32_t bytes) {
+  return n == 1 || (pixels[1] - pixels[0] == (ptrdiff_t)bytes && pixels[n - 1] - pixels[0] == (ptrdiff_t)((n - 1) * bytes));
+}
+
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   int8_t *a[TMO_PACKED_PIXELS], *b[TMO_PACKED_PIXELS];
   list_pixels_of_row(run, &tensors[k->op->input[0]], run->current.row, x, n, a);
   list_pixels_of_row(run, &tensors[k->op->input[1]], run->current.row, x, n, b);
-  for (uint32_t p = 0; p < n; ++p) tmo_packed_add(a[p], b[p], outs[p], k->out_channels, k->bias, k->op);
+  const uint32_t bytes = k->out_channels, together = are_adjacent(outs, n, bytes) && are_adjacent(a, n, bytes) && are_adjacent(b, n, bytes) ? n : 1;
+  for (uint32_t p = 0; p < n; p += together) tmo_packed_add(a[p], b[p], outs[p], together * bytes, k->bias, k->op);
 }
 
 TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) {

@@ -372,7 +372,7 @@ TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, 
     tmo_column_window unused;
     tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, w.rows.start, &unused);
     place.column += w.columns.start;
-    tmo_list_rows(place, tmo_base_of(run, in), k.in_channels, w.rows.count, w.columns.count, op->dilation_h, op->dilation_w, 0, taps);
+    tmo_list_rows(place, tmo_base_of(run, in), k.in_channels, w.rows.count, w.columns.count, op->dilation_h, op->dilation_w, 0, false, taps);
   }
   tmo_depthwise_fours(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
   return TMO_OK;

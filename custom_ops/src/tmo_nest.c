@@ -43,5 +43,5 @@ TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, c
   tmo_column_window whole;
   tmo_row_place place = tmo_find_row(run->program, in->tensor, run->current.stripe, rows->start, &whole);
   place.column += columns->start;
-  tmo_list_rows(place, in->base, in->pixel, rows->count, columns->count, op->dilation_h, op->dilation_w, gap, pixels);
+  tmo_list_rows(place, in->base, in->pixel, rows->count, columns->count, op->dilation_h, op->dilation_w, gap, false, pixels);
 }

@@ -49,6 +49,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_listed_parts_are_enough: ONE,
             test_packed_networks: DSP,
             test_pixels_for_helium: ("m55",),
+            test_single_pixels_of_few_channels: ONE,
+            test_tiles_of_few_pixels: ONE,
             test_a_wrong_byte_is_seen: ONE,
         }
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n) for n in some.get(metafunc.function, OTHERS)])
@@ -267,6 +269,22 @@ def test_pixels_for_helium(core: Core) -> None:
     assert kernels == [kernel for kernel, _ in HELIUM_PIXELS]
     most = [instructions for _, instructions in HELIUM_PIXELS]
     assert not [n for n, spent in enumerate(outcome.operators) if spent > most[n]], outcome.operators
+
+
+@pytest.mark.parametrize(("channels", "most"), [(1, 1_573_000), (3, 1_690_000)])
+def test_single_pixels_of_few_channels(core: Core, channels: int, most: int) -> None:
+    net = Net(channels)
+    x = net.conv2d(net.input((1, 16, 16, channels)), 16, kernel=(3, 3))
+    x = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 16, kernel=(3, 3))
+    tiles = replace(Settings(), tile=1, group_channels=0)
+    rewritten, _ = rewrite(net.model(net.mean(x, (1, 2))), ConversionOptions(target=PACKED_FOR, tiles=tiles, seconds=0))
+    (outcome,) = run(core, model_cases(rewritten))
+    assert outcome.right and outcome.instructions <= most
+
+
+def test_tiles_of_few_pixels(core: Core) -> None:
+    counted = [outcome.instructions for outcome in run(core, few_pixels())]
+    assert all(n <= most for n, most in zip(counted, (4_035_000, 2_315_000, 3_270_000, 1_809_000), strict=True))
 
 
 def test_int16_abs(core: Core) -> None:

@@ -54,9 +54,9 @@ TMO_LINKAGE int8_t *tmo_adjacent_pixels(const tmo_run_state *run, const tmo_tens
 /* Lists the addresses of several pixels in each of several rows, beginning with the row at `place`. The arguments `rows` (the number of rows) and
  * `wide` (the number of pixels of a row) must be positive. The distance between two listed rows is `down` rows, and the distance between two
  * listed pixels of a row is `across` columns. After each row, `gap` entries of the list stay unused. The argument `pixel` is the size of a pixel
- * in bytes. */
+ * in bytes. If the argument `long_rows` is true, the function is faster for rows of four or more pixels. */
 static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
-                                            uint32_t across, uint32_t gap, const int8_t **pixels) {
+                                            uint32_t across, uint32_t gap, bool long_rows, const int8_t **pixels) {
   for (;;) {
     const tmo_column_window *const w = place.column_window;
     const uint32_t high = w->rows, bytes = w->depth * pixel, step = tmo_remainder(high * across * pixel, bytes);
@@ -64,7 +64,11 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
     const int8_t *at = first + tmo_remainder(place.column * high + place.row, w->depth) * pixel;
     for (;;) { /* the next row of a column window begins one pixel later */
       const int8_t *next = at;
-      for (const int8_t **const last = pixels + wide; pixels != last; next += step) {
+      const int8_t **const last = pixels + wide;
+      if (long_rows && wide * step <= (uint32_t)(end - at)) { /* no pixel of the row wraps */
+        for (; pixels != last; next += step) *pixels++ = next;
+      }
+      for (; pixels != last; next += step) {
         if (next >= end) next -= bytes;
         *pixels++ = next;
       }
