@@ -64,14 +64,14 @@ def _pair(sizes: int | Pair) -> Pair:
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 
-def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
+def from_layers(layers: Sequence[Mapping[str, Any]]) -> bytes:
     """Return a model with the layers of a list, as in msf-CNN's JSON files.
 
     A layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and "cout". Kernel
     "k", stride "s" and padding "p" are [rows, columns]. A layer of the type "add" adds the input of an earlier layer,
     whose index is the key "skip".
     """
-    net, first = Builder(seed), layers[0]
+    net, first = Builder(), layers[0]
     read = [net.input((1, first["h"], first["w"], first["cin"]))]
     for layer in layers:
         read.append(_layer(net, layer, read))

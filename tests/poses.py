@@ -52,10 +52,10 @@ def pose_network(size: int = 192, channels: int = 24, depth: int = 2) -> bytes:
     return net.model(decoded(net, centre, regressed, heat, offsets))
 
 
-def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
+def float_end() -> bytes:
     net = Net(3)
-    x = net.input(shape, None, dtype="FLOAT32")
-    y = net.tensor(shape)
+    x = net.input((1, 9, 7, 3), None, dtype="FLOAT32")
+    y = net.tensor(net.shape(x))
     net.op("SELECT_V2", [two(net, "LESS", x, floats(net, [0.5]), "BOOL"), x, floats(net, [[1, 2, 3]])], [y])
     x = moving.resize(net, y, (13, 9), bilinear=True, half=True)
     ends = [moving.reduce(net, kind, x, [1, 2]) for kind in ("SUM", "REDUCE_MIN")]

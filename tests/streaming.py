@@ -211,9 +211,9 @@ def filled(seed: int = 10) -> bytes:
     return mixed(seed, first=5)
 
 
-def assigned_nowhere(seed: int = 11) -> bytes:
+def assigned_nowhere() -> bytes:
     """Return a model with a variable that no operator assigns. TFLM allocates no bytes for the variable."""
-    net = Net(seed)
+    net = Net(11)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
     return net.model(net.conv2d(net.add(x, streaming.read("a", (1, 2, 1, 4), (0.05, 3)), out=(0.05, 3)), 4))

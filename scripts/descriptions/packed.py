@@ -14,8 +14,16 @@ class Scales:
         self.rights = b.flash("rights", Type.INT16, channels)
 
     def output(self, b: Builder, total: Reg, k: Index) -> Reg:
-        x = b.scaled(total, b.flash_load(self.multipliers, k))
-        return b.saturated(x, b.flash_load(self.rights, k), self.zero_out, (self.low, self.high))
+        """Return the sum `total` as int8. The result is rounded twice, as in TFLM."""
+        multiplier = b.flash_load(self.multipliers, k)
+        sign = b.compute("shift_right", Type.INT32, total, 31)
+        x = b.compute("high_mul", Type.INT32, total, multiplier)
+        x = b.compute("add", Type.INT32, x, sign)
+        x = b.compute("clip16", Type.INT16, x, b.flash_load(self.rights, k))
+        x = b.compute("add16", Type.INT16, x, self.zero_out)
+        x = b.compute("clip8", Type.INT8, x)
+        x = b.compute("max", Type.INT8, x, self.low)
+        return b.compute("min", Type.INT8, x, self.high)
 
 
 def _weight(b: Builder, w: Array, *at: Index) -> Reg:

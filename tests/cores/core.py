@@ -171,44 +171,37 @@ def missing_tools(core: Core) -> str:
     return f"{', '.join(missing)} not found: scripts/test installs what it needs on Debian" if missing else ""
 
 
-def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
-    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
+def compile_flags(core: Core) -> list[str]:
+    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
     no_libm = [] if core.is_arm else ["-DTMO_MATH=0"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding, *no_libm]
 
 
-def sources(library: Path = LIBRARY) -> list[Path]:
-    return sorted([*(library / "src").glob("*.c"), *(library / "src").glob("*.S")])
+def sources() -> list[Path]:
+    return sorted([*(LIBRARY / "src").glob("*.c"), *(LIBRARY / "src").glob("*.S")])
 
 
 @functools.cache
-def runner(core: Core, tree: Path = ROOT) -> Path:
-    here, library = tree / "tests/cores", tree / "custom_ops"
-    mine = [here / "runner.c", *(here / name for name in core.start)]
-    watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
+def runner(core: Core) -> Path:
+    mine = [HERE / "runner.c", *(HERE / name for name in core.start)]
+    watched = [*mine, HERE / "core.h", HERE / "image.ld", *sources(), *LIBRARY.rglob("tmo/*.[hd]*")]
     digest = hashlib.sha256(repr(core).encode())
     for path in watched:
         digest.update(path.read_bytes())
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
-        given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
+        given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{HERE}", *(["-DCORE_PAIR"] if core.pair else [])]
         if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions.
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
         apart = core.blob != core.rom + IMAGE_BYTES
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
-        build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
+        build(core, [*mine, *sources()], image, given, rom_bytes=room)
     return image
 
 
 def build(
-    core: Core,
-    files: Iterable[Path],
-    image: Path,
-    flags: Sequence[str] = (),
-    *,
-    rom_bytes: int = IMAGE_BYTES,
-    library: Path = LIBRARY,
+    core: Core, files: Iterable[Path], image: Path, flags: Sequence[str] = (), *, rom_bytes: int = IMAGE_BYTES
 ) -> None:
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {
@@ -218,13 +211,13 @@ def build(
     linker = [f"-Wl,--defsym={name}={value:#x}" for name, value in places.items()]
     linker += ["-nostartfiles", "-Wl,--gc-sections", f"-T{HERE / 'image.ld'}"]
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
-    command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
+    command = [core.prefix + "gcc", *compile_flags(core), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
     partial = image.with_suffix(f".{os.getpid()}")  # Two processes may build the same program at the same time.
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:
-            given = of_library if file.parent == library / "src" else flags
+            given = of_library if file.parent == LIBRARY / "src" else flags
             made += [file] if file.suffix == ".o" else objects([*command, *given], [file], Path(folder))
         _run([*command, *flags, *map(str, made), *linker, *libm, "-o", str(partial)])
     partial.replace(image)

@@ -37,9 +37,9 @@ def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
         return [found[name] for name in found.files]
 
 
-def same_bytes(original: bytes, rewritten: bytes, folder: Path, runs: int = RUNS) -> None:
+def same_bytes(original: bytes, rewritten: bytes, folder: Path) -> None:
     graph = read(original).graph
-    cases = stimuli(graph, [graph.tensors[t] for t in graph.inputs], runs, seed=5)
+    cases = stimuli(graph, [graph.tensors[t] for t in graph.inputs], RUNS, seed=5)
     drawn = [[case.values[k] for case in cases] for k in range(len(graph.inputs))]
     before, after = plain(original, drawn, folder), plain(rewritten, drawn, folder)
     assert len(before) == len(after) == len(graph.outputs)

@@ -19,9 +19,9 @@ FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 PADDING = [(0, 0), (0, 0), (1, 1), (1, 1)]
 
 
-def planes(net: Net, x: int, channels: int, kernel: int = 3) -> int:
-    x = net.pad(x, PADDING) if kernel > 1 else x
-    y = net.conv2d(net.transpose(x, LAST), channels, kernel=(kernel, kernel), padding="VALID")
+def planes(net: Net, x: int, channels: int) -> int:
+    x = net.transpose(net.pad(x, PADDING), LAST)
+    y = net.conv2d(x, channels, kernel=(3, 3), padding="VALID")
     return net.transpose(y, FIRST)
 
 

@@ -130,9 +130,9 @@ def _with_float_io() -> bytes:
     return writer.write(tree)
 
 
-def _recorded(*, after: Format = INT8, **region: Any) -> bytes:
-    tree = region_tree(program(), **region)
-    change = Change(0, "x", Format("FLOAT32"), after)
+def _recorded() -> bytes:
+    tree = region_tree(program())
+    change = Change(0, "x", Format("FLOAT32"), INT8)
     changes = Changes((change,), (replace(change, name="y"),))
     writer.set_metadata(tree, METADATA, json.dumps({"interface": changes.to_json()}).encode())
     return writer.write(tree)

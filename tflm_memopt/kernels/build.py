@@ -150,22 +150,6 @@ class Builder:
         x = self.rescale(value, multiplier, self.compute("copy", Type.INT32, shift))
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
-    def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Multiply `value` by `multiplier`, and divide the product by 2^31. If `value` is negative, subtract 1 from
-        the quotient. The function saturated() rounds the quotient a second time, as TFLM does.
-        """
-        sign = self.compute("shift_right", Type.INT32, value, 31)
-        x = self.compute("high_mul", Type.INT32, value, multiplier)
-        return self.compute("add", Type.INT32, x, sign)
-
-    def saturated(self, value: Reg, right: Reg, zero_point: Index, span: Span) -> Reg:
-        """Convert the result of scaled() to int8: value / 2^right + zero_point, clamped."""
-        x = self.compute("clip16", Type.INT16, value, right)
-        x = self.compute("add16", Type.INT16, x, zero_point)
-        x = self.compute("clip8", Type.INT8, x)
-        x = self.compute("max", Type.INT8, x, span[0])
-        return self.compute("min", Type.INT8, x, span[1])
-
     def clamp(self, value: Reg, span: Span, kind: Type = Type.INT8) -> Reg:
         x = self.compute("max", Type.INT32, value, span[0])
         return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))

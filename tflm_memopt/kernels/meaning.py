@@ -7,7 +7,7 @@ its register.
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -35,7 +35,6 @@ from tflm_memopt.kernels.language import (
 Arrays = Mapping[str, NDArray[np.generic]]
 Number: TypeAlias = Any
 """Value of a register: an int, or a numpy.float32."""
-Executed: TypeAlias = tuple[Load | Compute | Store, dict[str, int]]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
@@ -159,28 +158,6 @@ SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_roun
 LONGEST_SHIFT = 31
 
 
-def walk(
-    body: Sequence[Statement], values: dict[str, int], held: Callable[[Reg], int] = lambda _: 0
-) -> Iterator[Executed]:
-    """Yield the loads, operations and stores of a kernel in execution order.
-
-    The argument `held` is a function that returns a register's value. All yielded pairs share one dictionary, which
-    changes when the next pair is yielded.
-    """
-    for one in body:
-        if isinstance(one, When):
-            at = one.at.at(values) if isinstance(one.at, Index) else held(one.at)
-            if 0 <= at < one.extent.at(values):
-                yield from walk(one.body, values, held)
-        elif isinstance(one, For):
-            for turn in range(one.extent.at(values)):
-                values[one.var] = turn
-                yield from walk(one.body, values, held)
-            values.pop(one.var, None)
-        else:
-            yield one, values
-
-
 def position(one: Load | Store, values: Extents) -> int:
     """Return the index of the loaded or stored element, counted in elements from the start of the tensor."""
     return sum(at.at(values) * stride.at(values) for at, stride in zip(one.at, one.tensor.strides, strict=True))
@@ -192,6 +169,23 @@ class Machine:
     memory: dict[str, NDArray[Any]]
     valid: dict[str, NDArray[np.bool_]]
     registers: dict[str, Number] = field(default_factory=dict)
+
+    def run(self, body: Sequence[Statement], values: dict[str, int]) -> None:
+        for one in body:
+            match one:
+                case When():
+                    at = one.at.at(values) if isinstance(one.at, Index) else int(self.value(one.at, values))
+                    if 0 <= at < one.extent.at(values):
+                        self.run(one.body, values)
+                case For():
+                    for turn in range(one.extent.at(values)):
+                        self.run(one.body, values | {one.var: turn})
+                case Load():
+                    self.load(one, values)
+                case Store():
+                    self.store(one, values)
+                case Compute():
+                    self.compute(one, values)
 
     def load(self, one: Load, values: Extents) -> None:
         further = self.value(one.by, values) if one.by else 0
@@ -261,14 +255,7 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays) -> dict[str, NDA
         empty, kind = np.zeros(tensor.reach.at(values)), np.float32 if tensor.type is Type.FLOAT32 else np.int64
         memory[tensor.name] = (empty if given is None else given.reshape(-1)).astype(kind)
         valid[tensor.name] = np.full(len(memory[tensor.name]), given is not None)
-    machine = Machine(kernel, memory, valid)
-    for one, names in walk(kernel.body, dict(values), lambda reg: int(machine.value(reg, values))):
-        if isinstance(one, Load):
-            machine.load(one, names)
-        elif isinstance(one, Store):
-            machine.store(one, names)
-        else:
-            machine.compute(one, names)
+    Machine(kernel, memory, valid).run(kernel.body, dict(values))
     stored = {one.tensor.name for one in statements(kernel.body) if isinstance(one, Store)}
     for tensor in kernel.tensors:
         if tensor.written and not valid[tensor.name][_places(tensor, values)].all():

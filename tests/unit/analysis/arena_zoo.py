@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import memories
+import moving
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from models import DEFAULT, Affine, Net
@@ -92,12 +94,9 @@ def _branches() -> bytes:
     net = Net(seed=5)
     x = net.input((1, 5, 7, 3))
     parts = [net.conv2d(x, channels, per_channel=bool(channels % 2)) for channels in (3, 5, 3, 8, 2)]
-    shape = (1, 5, 7, sum(net.shape(p)[3] for p in parts))
     for part in parts:
         net.graph.tensors[part].quantization = net.graph.tensors[parts[0]].quantization
-    y = net.op(
-        "CONCATENATION", parts, [net.tensor(shape, affine=net.affine(parts[0]))], schema.ConcatenationOptionsT(axis=3)
-    )
+    y = moving.concatenation(net, parts, 3)
     return net.model(net.conv2d(y, 4, kernel=(3, 3), stride=(2, 1)), parts[3])
 
 
@@ -110,14 +109,7 @@ def _unused_tensors() -> bytes:
 
 def _svdf() -> bytes:
     net = Net()
-    x = net.input((1, 8), (0.1, 0))
-    feature = net.tensor((6, 8), affine=(0.1, 0), data=np.ones((6, 8)))
-    time = net.tensor((6, 5), "INT16", (0.1, 0), data=np.ones((6, 5)))
-    bias = net.tensor((3,), "INT32", (0.01, 0), data=np.ones(3))
-    state = net.tensor((1, 30), "INT16", (0.1, 0))
-    net.graph.tensors[state].isVariable = True
-    options = schema.SVDFOptionsT(rank=2, fusedActivationFunction=schema.ActivationFunctionType.RELU)
-    return net.model(net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, 3))], options))
+    return net.model(memories.svdf(net, net.input((1, 8)), 3, rank=2, memory=5, dtype="INT16"))
 
 
 def _logical() -> bytes:
@@ -147,11 +139,8 @@ def _argmax() -> bytes:
 
 def _pack() -> bytes:
     net = Net()
-    a, b = net.input((3, 4)), net.input((3, 4))
-    y = net.op("PACK", [a, b], [net.tensor((2, 3, 4))], schema.PackOptionsT(valuesCount=2, axis=0))
-    outputs = [net.tensor((3, 4)) for _ in range(2)]
-    net.op("UNPACK", [y], outputs, schema.UnpackOptionsT(num=2, axis=0))
-    return net.model(*outputs)
+    y = moving.pack(net, [net.input((3, 4)), net.input((3, 4))], 0)
+    return net.model(*moving.unpack(net, y, 0))
 
 
 def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:

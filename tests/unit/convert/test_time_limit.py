@@ -70,10 +70,10 @@ def test_rows_are_computed_with_scratch_for_any_number_of_pixels(pixels: int) ->
         tflm_memopt.optimize(deep(), plan=plan, target="cortex-m4")
 
 
-def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    span = Clock("cortex-m4", mhz).cycles(work)
+def limit_of(work: Sequence[Work]) -> float:
+    span = Clock("cortex-m4", 64.0).cycles(work)
     assert span
-    return span[1] / mhz / 1000 + 1e-6
+    return span[1] / 64_000 + 1e-6
 
 
 @pytest.mark.slow

@@ -55,9 +55,9 @@ def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float
     return bytes(b.Output())
 
 
-def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int = 3) -> bytes:
+def with_metadata(entry: bytes, files: dict[str, str] | None = None) -> bytes:
     net = Net(1)
-    tree = net.finished(net.fully_connected(net.input((1, 8)), values))
+    tree = net.finished(net.fully_connected(net.input((1, 8)), 3))
     writer.set_metadata(tree, ENTRY, entry)
     buffer = io.BytesIO()
     buffer.write(writer.write(tree))
