@@ -268,7 +268,7 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Checks that all bytes that a COPY operator moves are inside a row. All arguments are below TMO_MAX_EXTENT, so the product of `step` and `count`
+/* Checks that a COPY operator moves only bytes that are inside a row. All arguments are below TMO_MAX_EXTENT, so the product of `step` and `count`
  * fits int64_t. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);

@@ -92,7 +92,7 @@ typedef struct {
   uint32_t bytes; /* size of a row in bytes */
 } output_rows;
 
-/* The input bytes that a move copies to several adjacent output rows. The field `first` is the index of the first output row. */
+/* For one move, the input bytes that are copied to several adjacent output rows. The field `first` is the index of the first output row. */
 typedef struct {
   const int8_t *from;
   int32_t step; /* distance in bytes between the input bytes of two adjacent output rows */

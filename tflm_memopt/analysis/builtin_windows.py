@@ -24,7 +24,7 @@ def scales_of(tensor: Tensor | None) -> tuple[float, ...]:
 
 
 def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: int) -> NDArray[np.int64]:
-    """Return the number of taps inside the input for each window along one axis."""
+    """For each window along one axis, return the number of taps inside the input."""
     first = np.arange(out) * stride - pad
     taps = first[:, None] + np.arange(kernel)[None, :] * dilation
     found: NDArray[np.int64] = ((taps >= 0) & (taps < size)).sum(axis=1)

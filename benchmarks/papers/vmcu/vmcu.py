@@ -3,8 +3,8 @@
 For tflm-memopt, the script states the size of the arena's head in bytes. The head has inputs, outputs, rolling buffers,
 sums and loop counters of the whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section
 4), and 1 kB is 1000 B. The table has two plans for each bottleneck. One plan computes each pixel once, and the other
-plan may compute pixels several times. The kernel of vMCU computes each pixel under the depthwise layer's window again
-for each output pixel (section 5.2).
+plan may compute pixels several times. For each output pixel, vMCU's kernel computes all pixels under the depthwise
+layer's window again (section 5.2).
 """
 
 from dataclasses import dataclass
