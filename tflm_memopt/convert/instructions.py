@@ -20,11 +20,13 @@ from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
+from tflm_memopt.plan.choices import PER_GROUP
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import Board
+from tflm_memopt.tflm.lifetimes import aligned
 
 MOST_SLOW = 8
 CLIFF = 1.2
@@ -84,6 +86,11 @@ class Costed:
     def plan(self) -> Plan:
         return self.planned.plan
 
+    @property
+    def operators(self) -> int:
+        """Number of the plan's groups or, without `--ops group`, number of the plan's custom operators."""
+        return len(self.plan.steps if self.conversion.options.ops == PER_GROUP else self.plan.calls())
+
 
 Price = Callable[[Costed], float]
 
@@ -105,17 +112,18 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
     """
     new = costed(form, form.planned(plan), table)
     cost = price(new)
-    return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new
+    return None if any(price(other) <= cost and _excess(other, new) <= 0 for other in known) else new
 
 
-def _is_no_larger(one: Costed, other: Costed) -> bool:
-    """Return whether the arena of `one` is at most as large as the arena of `other`. The function first compares the
-    sizes of the heads and counts the custom operators, because the size of the whole arena takes long to compute.
+def _excess(one: Costed, other: Costed) -> int:
+    """Return by how many bytes the arena of `one` exceeds the arena of `other`.
+
+    If two plans have equally many custom operators, only the heads of their arenas differ. The size of a whole arena
+    takes long to compute, because the plan must be lowered.
     """
-    heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
-    if heads <= 0 and calls <= 0:
-        return True
-    return not (heads > 0 and calls >= 0) and one.total <= other.total
+    if one.operators == other.operators:
+        return aligned(one.plan.head) - aligned(other.plan.head)
+    return one.total - other.total
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
@@ -124,9 +132,13 @@ def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
     """
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
-        if not kept or not _is_no_larger(kept[-1], plan):
+        if not kept or _excess(kept[-1], plan) > 0:
             kept.append(plan)
-    return undominated(kept, lambda c: (price(c), c.total))
+    return kept
+
+
+def _undominated(found: Iterable[Costed], price: Price) -> list[Costed]:
+    return undominated(_cheapest_first(found, price), lambda c: (price(c), c.total))
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
@@ -189,10 +201,9 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
         return any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours())
 
     def widen(pairs: Sequence[tuple[Costed, Costed]]) -> None:
-        totals = [c.total for pair in pairs for c in pair]
-        half = (max(totals, default=0) + min(totals, default=0)) // 2
         for faster, slower in pairs:
-            to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * slower.plan.head else []
+            half = _excess(pairs[0][0], pairs[-1][1]) // 2 - _excess(slower, pairs[-1][1])
+            to_half = [half] if 0 < half <= LEAP * slower.plan.head else []
             _add_roomier(found, each, slower, _rooms(faster, slower, STEP) + to_half, table, price)
 
     each, more = forms(conversion), narrow(conversion)
@@ -214,7 +225,7 @@ def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
     """Return numbers of bytes by which the head of the plan `slower` may grow without reaching the arena of the plan
     `faster`. The distance between two numbers is at most the fraction `step` of the head.
     """
-    room, size = faster.total - slower.total, slower.plan.head
+    room, size = _excess(faster, slower), slower.plan.head
     parts = 1 + math.ceil(room / (step * size)) if room > step * size else 1
     return [(room - 1) * part // parts for part in range(1, parts + 1)]
 
@@ -272,7 +283,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
             found += _of_forms((variant,), [], table, how, planning)
         else:
             found += candidates(variant, table, how, planning)
-    return _cheapest_first(found, how)
+    return _undominated(found, how)
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
@@ -318,7 +329,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
     """Return plans that keep the limit of multiply-accumulates. Each plan is smaller than all cheaper plans."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
-    return _cheapest_first((c for c in found if c.plan.macs <= most), price)
+    return _undominated((c for c in found if c.plan.macs <= most), price)
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:

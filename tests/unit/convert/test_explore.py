@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 from conftest import EXAMPLE, QUICKLY
@@ -12,6 +13,7 @@ from unit.command import narrowing
 
 import tflm_memopt
 from tflm_memopt.answers.exploration import Exploration
+from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.plan import Plan
@@ -154,3 +156,9 @@ def test_neighbouring_points_differ_by_at_most_30_percent_of_the_time() -> None:
     points = [p for p in tflm_memopt.explore(EXAMPLE, board="nano33ble").points if p.milliseconds]
     times = [p.milliseconds[1] for p in sorted(points, key=lambda p: p.arena.total, reverse=True) if p.milliseconds]
     assert max(slower / faster for faster, slower in itertools.pairwise(times)) <= 1.3
+
+
+def test_only_plans_of_the_frontier_are_lowered() -> None:
+    with mock.patch.object(Conversion, "lowered", autospec=True, side_effect=Conversion.lowered) as lowered:
+        found = tflm_memopt.explore(narrowing(), board="nano33ble", effort=QUICKLY)
+    assert lowered.call_count == len(found.points)
