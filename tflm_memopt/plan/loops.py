@@ -113,13 +113,12 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        same = left[period:] == left[:-period]
-        edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
-        starts, ends = edges[::2], edges[1::2]
-        long = ends - starts >= period
-        starts, ends = starts[long], ends[long]
-        if not len(starts):
+        changes = np.flatnonzero(left[period:] != left[:-period])
+        edges = np.concatenate(([-1], changes, [len(left) - period]))
+        long = np.flatnonzero(edges[1:] - edges[:-1] > period)
+        if not len(long):
             return left
+        starts, ends = edges[long] + 1, edges[long + 1]
         nbytes = np.append(0, np.array(self._nbytes)[left].cumsum())
         pays = (ends - starts) // period * (nbytes[starts + period] - nbytes[starts]) > REPEAT_BYTES
         parts: list[Ints] = []

@@ -78,10 +78,9 @@ class NestIterations:
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:
         tile = self.nest.tile
-        j = column // tile if tile else 0 * column
-        result: Ints = (
-            self.start[stripe] + row - self.lo[stripe] + (channel_group * self.tiles + j) * (self.hi - self.lo)[stripe]
-        )
+        j = column // tile if tile > 1 else column * tile
+        made, first = self.hi - self.lo, self.start - self.lo
+        result: Ints = first[stripe] + row + (channel_group * self.tiles + j) * made[stripe]
         return result
 
 

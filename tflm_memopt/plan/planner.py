@@ -321,11 +321,8 @@ class Planner:
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         known, part = replace(problem, lower_bound=max(problem.lower_bound, enough)), SearchPart.BATCHES
         for warm in starts:
-            if warm is None:
-                placed = layout.place(known, seconds=0, budget=budget, part=part)
-            else:
-                at = {(b.role, b.key): offset for b, offset in warm.placed()}
-                placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
+            at = {(b.role, b.key): offset for b, offset in warm.placed()} if warm else {}
+            placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
             if placed.top <= known.lower_bound:
                 break
         return self._as_plan(drafts, buffers, problem, replace(placed, proven=False))

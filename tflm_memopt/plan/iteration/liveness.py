@@ -133,10 +133,11 @@ def _scratch(trace: Trace) -> Iterator[LiveRange]:
 
 
 def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
-    source, found, moments = trace.source, arrivals(trace), np.arange(trace.times, dtype=np.int64)
+    source, found = trace.source, arrivals(trace)
     if source is None or found is None:
         return
-    tensor, zero = source.tensor, np.zeros(len(moments), dtype=np.int64)
+    tensor, moments = source.tensor, np.arange(trace.times, dtype=np.int64)
+    zero = np.zeros(len(moments), dtype=np.int64)
 
     def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> LiveRange:
         full = ((moments >= first) & (moments <= last)) * nbytes
