@@ -269,11 +269,11 @@ static bool is_row_of_points(const tmo_kernel *k, const tmo_window *rows) {
   return point && k->tap_step == k->in_channels && tmo_makes_points(k);
 }
 
-void tmo_conv_points(const tmo_kernel *k, const int8_t *from, uint32_t n, int8_t *out) {
-  const uint32_t channels = k->in_channels, step = k->op->stride_w * channels, next = k->out_channels;
+void tmo_conv_points(const tmo_kernel *k, const int8_t *from, int32_t step, uint32_t n, int8_t *out, int32_t next) {
+  const uint32_t channels = k->in_channels;
   const tmo_runs r = {&from, 1, 1, 1, 0, 0, 0, 0, channels, 1, channels, channels, k->op->input_zero_point[0]};
   for (; n > 0; --n, from += step, out += next) {
-    if (tmo_has_part(TMO_PART_CONV_SUMS) && next < 4) {
+    if (tmo_has_part(TMO_PART_CONV_SUMS) && k->out_channels < 4) {
       tmo_make_channels(k, &r, k->weights, out);
     } else {
       tmo_conv_fours(k, from, channels, k->weights, channels, out);
@@ -285,7 +285,7 @@ void tmo_conv_points(const tmo_kernel *k, const int8_t *from, uint32_t n, int8_t
 void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_CORE_DSP
   if (is_row_of_points(k, window)) {
-    tmo_conv_points(k, window->pixels[0], k->out_width, out);
+    tmo_conv_points(k, window->pixels[0], (int32_t)(k->op->stride_w * k->in_channels), k->out_width, out, (int32_t)k->out_channels);
     return;
   }
 #endif

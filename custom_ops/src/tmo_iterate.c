@@ -272,10 +272,20 @@ static TMO_ALWAYS_INLINE bool is_unordered_pool(const tmo_op *op) {
   return s8 || tmo_is_kind(op, TMO_OP_MAX_POOL_S16) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL_S16) || tmo_is_kind(op, TMO_OP_MEAN_S16);
 }
 
-/* Returns whether the operator is a depthwise convolution whose kernel computes adjacent columns. */
-static bool has_depthwise_columns(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
 #if TMO_CORE_DSP
-  return tmo_depthwise_makes_columns(op, in->channels, out->channels);
+/* Returns whether tmo_conv_points() computes the pixels of each row of a CONV operator. */
+static bool has_points(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  if (op->kernel_h * op->kernel_w > 1 || op->packing != TMO_PACKING_NONE || op->pad_top + op->pad_left > 0) return false;
+  if (tmo_has_nibbles(op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
+  if (out->channels < 4 ? !tmo_has_part(TMO_PART_CONV_SUMS) : op->bias == 0) return false;
+  return (out->height - 1u) * op->stride_h < in->height && (out->width - 1u) * op->stride_w < in->width;
+}
+#endif
+
+/* Returns whether the operator is a convolution whose kernel computes adjacent columns. */
+static TMO_ALWAYS_INLINE bool convolves_columns(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+#if TMO_CORE_DSP
+  return tmo_is_kind(op, TMO_OP_CONV) ? has_points(op, in, out) : tmo_depthwise_makes_columns(op, in->channels, out->channels);
 #else
   (void)op, (void)in, (void)out;
   return false;
@@ -284,29 +294,39 @@ static bool has_depthwise_columns(const tmo_op *op, const tmo_tensor *in, const 
 
 /* Returns whether iterate_adjacent() can compute the operator. */
 static bool makes_columns(const tmo_run_state *run, const tmo_op *op) {
-  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const bool pools = is_unordered_pool(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
-  return (pools || has_depthwise_columns(op, in, out)) && has_adjacent_columns(run, in) && has_adjacent_columns(run, out);
+  if (!pools && !(TMO_CORE_DSP && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return false;
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  return has_adjacent_columns(run, in) && has_adjacent_columns(run, out) && (pools || convolves_columns(op, in, out));
 }
 
 /* Computes the output columns from x to `end` - 1 of an operator for which makes_columns() is true. */
 TMO_OWN_FRAME static void iterate_adjacent(execution *f, uint32_t x, uint32_t end) {
   const tmo_tensor *const in = f->in.tensor;
+  const tmo_op *const op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = rows_under(f);
   const bool backwards = tmo_is_backwards(in);
-  const int32_t step = (int32_t)f->out.pixel;
+  const int32_t pixel = (int32_t)f->out.pixel, step = tmo_is_backwards(f->out.tensor) ? -pixel : pixel;
+  int8_t *const out = (int8_t *)(uintptr_t)pixel_at(f, &f->out, f->run->current.row, x);
+#if TMO_CORE_DSP
+  if (tmo_is_kind(op, TMO_OP_CONV)) {
+    const int32_t apart = (int32_t)(op->stride_w * f->in.pixel);
+    tmo_conv_points(&f->kernel, pixel_at(f, &f->in, rows.start, x * op->stride_w), backwards ? -apart : apart, end - x, out, step);
+    return;
+  }
+#endif
   const tmo_window window = rows_window(pixels, rows);
-  const tmo_adjacent_columns columns = {x, end, (int8_t *)(uintptr_t)pixel_at(f, &f->out, f->run->current.row, x), tmo_is_backwards(f->out.tensor) ? -step : step, backwards};
-  for (uint32_t r = 0; r < rows.count; ++r) pixels[r] = pixel_at(f, &f->in, rows.start + r * f->kernel.op->dilation_h, backwards ? in->width - 1u : 0);
+  const tmo_adjacent_columns columns = {x, end, out, step, backwards};
+  for (uint32_t r = 0; r < rows.count; ++r) pixels[r] = pixel_at(f, &f->in, rows.start + r * op->dilation_h, backwards ? in->width - 1u : 0);
   f->kernel.whole_rows = true;
 #if TMO_CORE_DSP
-  if (tmo_is_kind(f->kernel.op, TMO_OP_DEPTHWISE)) {
+  if (tmo_is_kind(op, TMO_OP_DEPTHWISE)) {
     tmo_depthwise_columns_s8(&f->kernel, &window, &columns);
     return;
   }
 #endif
-  (tmo_is_s16(f->kernel.op) ? tmo_pool_columns_s16 : tmo_pool_columns_s8)(&f->kernel, &window, &columns);
+  (tmo_is_s16(op) ? tmo_pool_columns_s16 : tmo_pool_columns_s8)(&f->kernel, &window, &columns);
 }
 
 /* Computes the output columns from x to `end` - 1 of an operator with one operand. */
@@ -502,18 +522,15 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Returns whether the operator is an unpacked convolution with a 1x1 kernel. */
-static bool has_one_tap(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_CONV) && op->packing == TMO_PACKING_NONE && op->kernel_h * op->kernel_w == 1; }
-
 static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   const tmo_kinds pools = tmo_has_part(TMO_PART_WHOLE_POOLS) ? TMO_POOL_KINDS : tmo_both(TMO_POOL_KINDS, TMO_S16_KINDS);
-  return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && (tmo_is_kind(op, TMO_OP_CONV_S16) || has_one_tap(op)));
+  return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
 }
 
 bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const tmo_tensor *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  if (!(prefers_rows(op) || is_pixelwise(op) || has_depthwise_columns(op, in, out)) || tmo_channel_groups(op) > 1) return false;
+  if (!(prefers_rows(op) || is_pixelwise(op) || convolves_columns(op, in, out)) || tmo_channel_groups(op) > 1) return false;
   return has_whole_rows(run, in) && has_whole_rows(run, out);
 }
 
@@ -541,10 +558,12 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   }
 #if TMO_FAST_PIXELS
   enum { FEW = 4 }; /* for up to FEW pixels, iterate_inside() does not save time */
-  const bool steps = makes_columns(run, op) || (tmo_is_kind(op, TMO_OP_DEPTHWISE) && end - run->current.tile > FEW && steps_inside(run, op));
-  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1 && !steps) {
-    for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
-    return TMO_OK;
+  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
+    const bool steps = tmo_is_kind(op, TMO_OP_DEPTHWISE) && end - run->current.tile > FEW && steps_inside(run, op);
+    if (!steps && !makes_columns(run, op)) {
+      for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
+      return TMO_OK;
+    }
   }
 #endif
   return iterate_to(run, op, end);

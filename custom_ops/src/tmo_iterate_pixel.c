@@ -300,6 +300,22 @@ static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const t
   return (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_pixel_offset(&pixels, at->tile) + tmo_channel_group_offset(op, out, true, at->channel_group));
 }
 
+/* Computes one pixel from the input pixel at `from`. Returns false without computing anything if tmo_conv_points() cannot compute the pixel. */
+TMO_OWN_FRAME static bool convolve_few_channels(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, const int8_t *from) {
+  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  k.op = op;
+  k.in_channels = k.tap_step = in->channels;
+  k.out_channels = out->channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
+  k.sums = NULL;
+  if (!tmo_makes_points(&k)) return false;
+  k.weights = tmo_weights_of(run, op);
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  tmo_conv_points(&k, from, 0, 1, pixel_of(run, out, run->current.row, run->current.tile), 0);
+  return true;
+}
+
 /* Computes one pixel of a convolution with a 1x1 kernel, faster than call_plain_kernel(). Returns false without computing anything if the convolution
  * has padding, or if only call_plain_kernel() supports the convolution. */
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
@@ -311,42 +327,18 @@ static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo
   k.out_channels = written.count;
   k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) + written.first : NULL;
   k.sums = NULL;
-  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || !tmo_makes_points(&k)) return false;
+  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || tmo_has_nibbles(op)) return false;
+  if (!tmo_makes_fours(&k)) return !is_grouped && convolve_few_channels(run, op, in, out, pixel_of(run, in, y, x));
   const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? written.first : 0;
   k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers) + first_scale;
   k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts) + first_scale;
   int8_t *const to = is_grouped ? grouped_pixel(run, op, out) : pixel_of(run, out, run->current.row, run->current.tile);
-  const int8_t *const from = find_pixel(run, in, y, x);
-  k.weights = tmo_weights_of(run, op) + written.first * k.in_channels;
-  if (k.out_channels < 4) {
-    tmo_conv_points(&k, from, 1, to);
-  } else {
-    tmo_conv_fours(&k, from, k.in_channels, k.weights, k.in_channels, to);
-  }
+  tmo_conv_fours(&k, find_pixel(run, in, y, x), k.in_channels, tmo_weights_of(run, op) + written.first * k.in_channels, k.in_channels, to);
   return true;
 }
 
 TMO_OWN_FRAME static tmo_status convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   return convolve_point(run, op, in, out, false) ? TMO_OK : call_plain_kernel(run, op, in, out);
-}
-
-/* Computes one pixel of an int16 convolution with a 1x1 kernel. */
-TMO_OWN_FRAME static tmo_status multiply_one_s16(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const int8_t *const from = pixel_of(run, in, run->current.row, run->current.tile);
-  const tmo_window window = {&from, 1, 1, 0, 0, 0, 1};
-  tmo_kernel k; /* only the fields of k that the kernel reads are set */
-  k.op = op;
-  k.in_channels = in->channels;
-  k.tap_step = in->channels / 2;
-  k.out_channels = out->channels;
-  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
-  k.weights = tmo_weights_of(run, op);
-  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
-  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
-  k.sums = NULL;
-  k.whole_rows = false;
-  tmo_conv_pixel_s16(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
-  return TMO_OK;
 }
 
 TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
@@ -392,6 +384,26 @@ static TMO_ALWAYS_INLINE bool adds_to_sums(const tmo_run_state *run, const tmo_o
 }
 
 #if TMO_CORE_DSP
+bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  if (!tmo_is_pointwise(op) || tmo_channel_groups(op) > 1 || !holds_pixels(run, in) || !holds_pixels(run, out)) return false;
+  const int8_t *const from = pixel_of(run, in, 0, 0);
+  const tmo_window window = {&from, 1, 1, 0, 0, 0, 1};
+  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  k.op = op;
+  k.in_channels = in->channels;
+  k.tap_step = in->channels / 2;
+  k.out_channels = out->channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
+  k.weights = tmo_weights_of(run, op);
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  k.sums = NULL;
+  k.whole_rows = false;
+  tmo_conv_pixel_s16(&k, &window, pixel_of(run, out, 0, 0));
+  return true;
+}
+
 /* Adds a pixel of one operand to a pixel of the other operand. An operand with only one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
@@ -475,8 +487,6 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_CORE_DSP
   if (tmo_channel_groups(op) > 1 && is_pointwise(op) && holds_pixels(run, in) && holds_pixels(run, out)) return convolve_channel_group(run, op, in, out);
   if (adds_pixels(run, op)) return add_pixels(run, op);
-  const bool point = tmo_is_kind(op, TMO_OP_CONV_S16) && tmo_is_pointwise(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
-  if (point && holds_pixels(run, in) && holds_pixels(run, out)) return multiply_one_s16(run, op, in, out);
 #endif
 #endif
   return iterate_packed(run, op, in, out);

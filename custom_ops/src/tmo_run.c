@@ -275,9 +275,7 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op
 }
 
 static TMO_ALWAYS_INLINE bool is_single_pixel(const tmo_op *op, const tmo_tensor *out) {
-  if (!TMO_FAST_PIXELS || out->width > 1) return false;
-  const bool s16 = TMO_CORE_DSP && tmo_has_part(TMO_PART_PIXELS) && tmo_is_kind(op, TMO_OP_CONV_S16) && tmo_is_pointwise(op);
-  return s16 || tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE);
+  return TMO_FAST_PIXELS && out->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE));
 }
 
 static TMO_ALWAYS_INLINE void iterate_single_pixel(const tmo_run_state *run, const tmo_op *op) {
@@ -311,6 +309,10 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   run->iterations -= iterations;
   ++run->group;
   if (t->width == 1 && t->height > 1 && tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind) && tmo_iterate_column(run, op)) return after_iteration(run);
+#if TMO_FAST_PIXELS && TMO_CORE_DSP
+  const bool point = tmo_has_part(TMO_PART_PIXELS) && tmo_is_kind(op, TMO_OP_CONV_S16) && t->width == 1 && t->height == 1;
+  if (point && tmo_iterate_point_s16(run, op)) return after_iteration(run);
+#endif
   if (is_single_pixel(op, t)) {
     for (; run->current.row < t->height; ++run->current.row) iterate_single_pixel(run, op);
   } else {

@@ -38,6 +38,12 @@ TMO_LINKAGE bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op);
  * unpacked convolution, pool or table. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
+#if TMO_FAST_PIXELS && TMO_CORE_DSP
+/* Computes the only pixel of an int16 convolution. Returns false without computing anything if the kernel is larger than 1x1, or if a tensor is not
+ * whole in the arena. tmo_iterates_rows() must be true for the operator. */
+TMO_LINKAGE bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op);
+#endif
+
 /* Runs `n` iterations of an operator. Each iteration computes one pixel. The argument `n` is at least 2 and at most tmo_iterates_at_once().
  * tmo_iterate_pixels() changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);

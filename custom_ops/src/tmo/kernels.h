@@ -399,9 +399,9 @@ static TMO_ALWAYS_INLINE void tmo_make_channels(const tmo_kernel *k, const tmo_r
 }
 
 #if TMO_CORE_DSP
-/* Computes n pixels of a convolution with a 1x1 kernel. The windows of the pixels are inside one input row, and the first pixel is at `from`.
- * tmo_makes_points() must be true. */
-TMO_LINKAGE void tmo_conv_points(const tmo_kernel *k, const int8_t *from, uint32_t n, int8_t *out);
+/* Computes n pixels of a convolution with a 1x1 kernel. The windows of the pixels are inside one input row, and the first pixel is at `from`. Adjacent
+ * windows are `step` bytes apart, and adjacent output pixels are `next` bytes apart. tmo_makes_points() must be true. */
+TMO_LINKAGE void tmo_conv_points(const tmo_kernel *k, const int8_t *from, int32_t step, uint32_t n, int8_t *out, int32_t next);
 static inline bool tmo_makes_points(const tmo_kernel *k) {
   return !tmo_has_nibbles(k->op) && (k->out_channels < 4 ? tmo_has_part(TMO_PART_CONV_SUMS) && !tmo_has_sums(k) : tmo_makes_fours(k));
 }
