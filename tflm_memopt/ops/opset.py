@@ -31,6 +31,9 @@ INSTEAD: Mapping[str, str] = {
     "LOG": "use tf.nn.log_softmax, which contains it",
 }
 
+VIEWS = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+"""Operators whose output has the bytes of the input. rewrite/rules/view.py replaces them before the parsing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
@@ -335,6 +338,8 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
     name = context.op.type
+    if name in VIEWS and (detail := moving.plain_view(context)) is not None:
+        return _refused(moving.plain_view, detail)
     types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]
     hint = INSTEAD.get(name, NO_KERNEL_HINT)
     if not types:

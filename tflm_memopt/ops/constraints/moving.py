@@ -6,6 +6,8 @@ from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_r
 
 MAX_MOVED = 1 << 24
 """Maximum number of bytes that an operator moves, because the parser stores an index for each byte."""
+VIEWED = ("INT8", "INT16", "INT32", "UINT8", "FLOAT32", "BOOL")
+"""Types of tensors that may share their bytes with a view."""
 
 
 def constant_operands(*which: int) -> Constraint:
@@ -18,6 +20,27 @@ def constant_operands(*which: int) -> Constraint:
         return None
 
     return hint(FREEZE)(constant_operands)
+
+
+@hint(FREEZE)
+def plain_view(context: OperatorContext) -> str | None:
+    """RESHAPE, SQUEEZE and EXPAND_DIMS must have a constant shape, and an input and output of one type and size,
+    neither of which is a constant or a variable
+    """
+    for k in range(1, len(context.op.inputs)):
+        t = context.tensor(k)
+        if t is not None and not t.constant:
+            return f"{name(t)} is computed at run time"
+    x, y = context.input(), context.output
+    if x.dtype != y.dtype or x.dtype not in VIEWED:
+        return f"{x.dtype} to {y.dtype}"
+    if x.elements != y.elements:
+        return f"{list(x.shape)} to {list(y.shape)}"
+    for t in (x, y):
+        if t.dynamic or t.constant or t.variable:
+            what = "a variable" if t.variable else "a constant" if t.constant else "of unknown size"
+            return f"{name(t)} is {what}"
+    return None
 
 
 @hint("use smaller tensors: crop or resize the input first")
