@@ -89,7 +89,7 @@ def link(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Numbers of bytes of a device's RAM and flash, or None for unlimited flash."""
+"""Sizes of a device's RAM and flash in bytes. None stands for unlimited flash."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:

@@ -221,8 +221,8 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of a plan's cycles, or None if the cycles are unknown. The argument `moved` has the numbers
-        of bytes that are read and written in slow memory.
+        """Return the range of a plan's cycles, or None if the cycles are unknown. The argument `moved` states how many
+        bytes of slow memory are read, and how many are written.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:

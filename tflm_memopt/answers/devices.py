@@ -87,7 +87,7 @@ class DevicesReport:
     whole: tuple[int, ...]
     """Unsplit operators. By default, unsplit operators run on the first device."""
     split_weights: tuple[int, ...]
-    """Number of bytes of split weights that each device stores, by device."""
+    """For each device, the number of bytes of split weights that the device stores."""
     original_split_weights: int
     room: int
     """Minimum size in bytes of a buffer for received messages, if senders wait while the buffer is full."""

@@ -2,9 +2,9 @@
 
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
 proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window over kept and new
-rows must be as high and wide as TFLM's window, and after the last window, no further window may fit into the new rows.
-The state must keep the last rows of the tensor that the window reads. Each message must carry a row of a tensor to the
-same row of the receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
+rows must be as high and wide as TFLM's window. After the last window, no further window may fit into the new rows. The
+state must keep the last rows of the tensor that the window reads. Each message must carry a row of a tensor to the same
+row of the receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
 """
 
 from tflm_memopt.check.needed import AxisWindows, slide_in_time

@@ -16,8 +16,8 @@ from tflm_memopt.emit.printing import printable
 EVERY = 10.0
 
 Report = Callable[[str, int, int], None]
-"""Function whose arguments are the name of a step, the number of finished parts of the step, and the number of all
-parts, or 0 if the number is unknown.
+"""Function with three arguments: the name of a step, the number of finished parts of the step, and the number of all
+parts (0 if unknown).
 """
 
 

@@ -243,9 +243,10 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _copied(ops: Sequence[RowOp]) -> Mapping[TensorId, set[TensorId]]:
-    """Map the output of each operator without constants to itself and to all tensors whose values the output has.
+    """Map the output of each operator without constants to a set: the output itself, and all tensors from which its
+    values come.
 
-    One program may copy values between two operators where another program has no copy: on several devices, one
+    Between two operators, one program may copy values and another program may not. For example, on several devices, one
     operator may run all images of a batch.
     """
     found: dict[TensorId, set[TensorId]] = {}

@@ -38,7 +38,7 @@ from tflm_memopt.tflm.refused import Refusal, refusals
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Maximum number of sizes of fast memory that are tried to find the smallest one for an error message."""
+"""Maximum number of tried sizes of fast memory. The smallest sufficient size is for an error message."""
 SPILL_TRIES = 4
 """Maximum number of tried plans with tensors in slow memory."""
 LARGEST = 4

@@ -42,13 +42,15 @@ arena's head.
 STEEP = 1.3
 """If a plan still costs more than STEEP times as much as a neighbouring plan, more plans in between are tried."""
 SMALL_STEP = STEP / 8
-"""Largest step of a plan's memory between two plans whose costs differ by more than the factor STEEP."""
+"""If the costs of two plans differ by more than the factor STEEP, memory grows in steps of at most SMALL_STEP times the
+arena's head.
+"""
 LEAP = 1 / 4
-"""A plan may also grow to the middle between the smallest and the largest arena, if its arena grows by at most LEAP
-times its head.
+"""A plan's arena may also grow to the mean of the smallest and the largest arena, if it grows by at most LEAP times the
+plan's head.
 """
 LESS = 0.9
-"""Each plan with slow memory gets LESS times the fast memory of the previous plan."""
+"""Each plan with slow memory gets the fast memory of the previous plan, multiplied by LESS."""
 Planning = Callable[[int, int], None]
 
 
@@ -107,8 +109,8 @@ def costed(conversion: Conversion, planned: Planned, table: Table, known: Conver
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return `plan` with its cost. Return None if a plan in `known` costs at most as much and has an arena that is at
-    most as large.
+    """Return `plan` with its cost. Return None if a plan in `known` has neither a higher cost nor a larger arena than
+    `plan`.
     """
     new = costed(form, form.planned(plan), table)
     cost = price(new)
@@ -187,7 +189,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
     If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices of
     adjacent plans still differ much, plans without recompute are added, although the arenas of these plans are larger.
-    Between the last plans that differ much, memory grows in smaller steps.
+    If two neighbouring plans still differ much, memory between the two plans grows in smaller steps.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -222,8 +224,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 
 def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
-    """Return numbers of bytes by which the head of the plan `slower` may grow without reaching the arena of the plan
-    `faster`. The distance between two numbers is at most the fraction `step` of the head.
+    """Return by how many bytes the head of the plan `slower` may grow without reaching the arena of the plan `faster`.
+    The result has several values, in steps of at most the fraction `step` of the head.
     """
     room, size = _excess(faster, slower), slower.plan.head
     parts = 1 + math.ceil(room / (step * size)) if room > step * size else 1

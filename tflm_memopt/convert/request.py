@@ -41,7 +41,8 @@ TFLM_CORE = "cortex-m4"
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
 LEAST_SHARE = 0.2
-"""Minimum fraction of a core's time for the model, below which two cores are not faster than one core."""
+"""Minimum fraction of each core's time for the model. With a smaller fraction, two cores are not faster than one core.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Chooses chains of TFLM's own operators to run in parts, so that the arena becomes small.
 
 The greedy search adds one chain after the other while the arena shrinks. Candidate chains contain the operator with the
-most live bytes, and are ranked by live bytes. The search counts the arena's tail bytes of the operators that a chain
-adds.
+most live bytes, and are ranked by live bytes. The search counts how many bytes of the arena's tail the added operators
+of a chain take.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains without operators of `before`. Each chain contains an operator with nearly the most
-        live bytes of all operators.
+        """Yield tilings of chains that contain no operators of the tilings `before`. Each chain contains an operator
+        with nearly the most live bytes of all operators.
         """
         graph = self._parts(before)
         live = live_bytes(graph)

@@ -45,8 +45,8 @@ def verify(
     argument `c`, the C module is also compared.
 
     Raises InterfaceError if the models cannot be compared, and ModelError if a model cannot be read or run. Raises
-    RuntimeUnavailable if a package is missing. Raises UsageError for arrays that do not match the inputs, and if no
-    description of one of the user's kernels was imported.
+    RuntimeUnavailable if a package is missing. Raises UsageError for arrays that do not match the inputs, and if the
+    description of a user's kernel was not imported.
     """
     before, after = loaded(original).data, loaded(rewritten).data
     model = read(before)
@@ -59,7 +59,7 @@ def verify(
 
 
 def demand_kernels(rewritten: Model) -> None:
-    """Raise UsageError if the process has no description of one of the user's kernels that the model calls."""
+    """Raise UsageError if the model calls a user's kernel without a description in the process."""
     with contextlib.suppress(ModelError):  # A damaged program does not run, which verify() reports.
         own_kernels(regions(rewritten))
 

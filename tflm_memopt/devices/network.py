@@ -238,8 +238,8 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the maximum time of computation before each exchanged row and after the last exchanged row, in
-    milliseconds. Raises UsageError if the run times of operators are unknown.
+    """Return how many milliseconds the computation takes at most, before each exchanged row and after the last
+    exchanged row. Raises UsageError if the run times of operators are unknown.
     """
     clock = asked.clock
     if clock is None:
@@ -275,8 +275,8 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Estimate how many of the first operators cut() should divide by rows. Raises UsageError if no operator can be
-    divided.
+    """Estimate how many of the first operators should be divided by rows (see cut()). Raises UsageError if no operator
+    can be divided.
     """
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(

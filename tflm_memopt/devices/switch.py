@@ -28,5 +28,5 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return how many of the first layers the split with the least memory divides by rows (Eq. 5.14, 5.15)."""
+    """Return how many of the first layers are divided by rows in the split with the least memory (Eq. 5.14, 5.15)."""
     return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

@@ -23,9 +23,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Numbers of bytes that custom operators move in an inference. Bytes that TFLM's own kernels
-    move are not counted.
-    """
+    """How many bytes custom operators move in an inference. Bytes that TFLM's own kernels move are not counted."""
 
     slow_read: int = 0
     slow_written: int = 0

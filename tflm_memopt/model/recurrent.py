@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Maps the numbers of LOGISTIC and TANH operators in a time step to the type of a recurrent layer."""
+"""Maps two counts, of the LOGISTIC and of the TANH operators in a time step, to the type of a recurrent layer."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {

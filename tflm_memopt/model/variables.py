@@ -11,7 +11,7 @@ Variable = tuple[bytes, bytes]
 
 
 def handles(graph: Graph) -> Mapping[TensorId, Variable]:
-    """Return the variable that each output of VAR_HANDLE names."""
+    """Map each output of a VAR_HANDLE to the operator's variable."""
     made = ((t, op.options) for op in graph.ops if op.type == HANDLE for t in op.outputs)
     return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
 

@@ -133,8 +133,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and of the output. If an operand has the output's shape, its rows are the rows
-    in which the operand was written.
+    """Return the rows of both operands and of the output. An operand with the output's shape keeps the rows in which it
+    was written.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]

@@ -19,7 +19,7 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
 GENEROUS = 4
-"""If several searches divide a budget, each search may spend GENEROUS times an equal part."""
+"""If several searches divide a budget, each search may spend an equal part, multiplied by GENEROUS."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 HIGHEST = 1000

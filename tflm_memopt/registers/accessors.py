@@ -26,7 +26,7 @@ class Accessor:
 
 
 def bus_accesses(calls: Iterable[Accessor], layout: Layout) -> tuple[int, int]:
-    """Return the numbers of loads and of stores that accessor calls execute (Table 6.1)."""
+    """Return how many loads and how many stores the accessor calls execute (Table 6.1)."""
     loads = stores = 0
     for accessor in calls:
         register, fields = _where(accessor, layout)

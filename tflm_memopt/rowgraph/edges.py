@@ -2,7 +2,7 @@
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
 padding and are computed again in each inference. If an operator reads all rows, the rows are first joined in one
-tensor. If two branches meet, both branches get the larger of their two numbers of edge rows.
+tensor. If two branches meet, both branches get as many edge rows as the branch with more edge rows.
 """
 
 from collections.abc import Sequence

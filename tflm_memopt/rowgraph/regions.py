@@ -1,8 +1,8 @@
 """Selects regions: the largest sets of supported operators that can become one custom operator.
 
-No path of the graph may leave a region and return to it, because a region runs as one operator. Each path from the
-inputs to an operator changes some number of times from an unsupported to a supported operator. The largest of these
-numbers is the operator's level. Connected operators of equal level form a region.
+No path of the graph may leave a region and return to it, because a region runs as one operator. On each path from the
+inputs to an operator, the changes from an unsupported to a supported operator are counted. The largest count is the
+operator's level. Connected operators of equal level form a region.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence

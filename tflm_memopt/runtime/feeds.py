@@ -121,7 +121,7 @@ def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFram
     """Return the input as a camera frame. If the argument `number` is odd, random bytes surround the input in a larger
     frame.
 
-    The argument `shape` has the numbers of rows, of pixels in a row, and of bytes in a pixel.
+    The argument `shape` has three sizes: rows, pixels per row, and bytes per pixel.
     """
     pixels = np.ascontiguousarray(values).view(np.uint8).reshape(shape)
     if number % 2 == 0:

@@ -120,7 +120,7 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). The arguments `workspace` and `slow` are numbers of available bytes. By
+    """Return the result of tmo_check(). The arguments `workspace` and `slow` state how many bytes are available. By
     default, as many bytes are available as the program needs.
     """
     image = aligned(program)

@@ -71,8 +71,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns true if an iteration is inside the tensor and its sums are inside the accumulator. The iteration then accesses no bytes outside its
- * buffers. */
+/* Returns true if an iteration is inside the tensor and its sums are inside the accumulator. If tmo_iteration_fits() returns true, the iteration
+ * accesses no bytes outside its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;

@@ -39,8 +39,8 @@ class Arrivals:
     """
     last: int
     all_rows: bool
-    """Whether an iteration of the group reads the last input row. A last row that no iteration reads arrives after the
-    group has run.
+    """Whether an iteration of the group reads the last input row. If no iteration reads the last row, the row arrives
+    after the group has run.
     """
 
 

@@ -475,7 +475,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return the numbers of output bytes that exist before and after each iteration."""
+    """Return how many output bytes exist before each iteration, and how many exist after each iteration."""
     at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -1,8 +1,8 @@
 """Places the buffers of several models in one arena.
 
 The method of chapter 6 of Minakova's thesis is applied to rows. Models that never run together may share all bytes, and
-models that run at the same time share none. No other model overwrites the outputs that a model retains, or the bytes
-that a model needs after a pause.
+models that run at the same time share none. No model overwrites outputs that another model retains, or bytes that
+another model needs after a pause.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Assigns a byte offset to each buffer so that the arena is as small as possible.
 
-If two buffers are live together, the upper buffer starts at least a minimum distance above the start of the lower
-buffer. The minimum distance is the size of the lower buffer, or less if the buffers share memory row by row
-(plan/iteration/liveness.py). A heuristic places the largest buffers first and improves the order by hill climbing. If
-the arena exceeds the lower bounds, CP-SAT decides which buffer of each pair is lower.
+If two buffers are live together, their starts have a minimum distance. The minimum distance is the size of the lower
+buffer, or less if the buffers share memory row by row (plan/iteration/liveness.py). A heuristic places the largest
+buffers first and improves the order by hill climbing. If the arena exceeds the lower bounds, CP-SAT decides which
+buffer of each pair is lower.
 """
 
 from __future__ import annotations

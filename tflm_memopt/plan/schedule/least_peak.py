@@ -15,7 +15,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 
 STEP_SECONDS = 2e-6
 WIDTHS = (1, 16, 256)
-"""Numbers of sets of completed operators that the first, the second and the third beam search keep."""
+"""How many sets of completed operators the first, the second and the third beam search keep."""
 
 State = tuple[int, int, int]
 """Bit set of completed operators, bit set of operators that can run next, and number of live bytes."""

@@ -50,9 +50,9 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
-    """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. The
-    field `spread` has only the sum of the sizes of all groups or, if `low` is true, the size of each group, largest
-    first.
+    """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. If
+    `low` is true, the field `spread` has the size of each group, largest first. Otherwise, the field has only the sum
+    of the sizes.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)

@@ -46,7 +46,9 @@ class Settings:
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in a tiled group, divided by the time of a multiply-accumulate in whole rows."""
     epsilon: float = 1e-4
-    """Fraction of the original model's multiply-accumulates that a larger plan must save against a smaller plan."""
+    """Compared with a smaller plan, a larger plan must save at least this fraction of the original model's
+    multiply-accumulates.
+    """
 
     @property
     def once(self) -> Settings:

@@ -26,7 +26,7 @@ class GroupForm:
     nbytes: int = 0
     """Minimum number of bytes of a plan with the variant `group`."""
     work: float | None = None
-    """Estimated time in seconds that computing the cost took, or None while `cost` is only a lower bound."""
+    """Estimated seconds for the computation of the cost, or None while `cost` is only a lower bound."""
 
 
 class GroupForms:
@@ -115,8 +115,8 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return one list that joins three lists. Each of the three has a number for every stage: the tile width, the
-    number of pixels computed at once, or the number of pixels in scratch.
+    """Return one list: the tile widths of all stages, then how many pixels each stage computes at once, then how many
+    pixels fit into each stage's scratch.
     """
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]
