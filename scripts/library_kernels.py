@@ -262,7 +262,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "curves16": (
         LibraryKernel(
             "curve_s16",
-            scheduled(curves.curve_s16, [unroll("i", 2)]),
+            scheduled(curves.curve_s16, [unroll("i", 4)]),
             CURVE,
             _inlined("int32_t bits, int32_t right, int32_t centre"),
             calls={

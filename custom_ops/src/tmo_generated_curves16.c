@@ -26,7 +26,7 @@ static TMO_ALWAYS_INLINE void curve_s16(const tmo_kernel *k, const tmo_window *w
           r4 = (int32_t)((uint32_t)255 << (int32_t)(bits)), r5 = (int32_t)((uint32_t)r4 - (uint32_t)1),
           r6 = (int32_t)((uint32_t)1 << (int32_t)(right)), r7 = (r6 >> 1), r8 = (int32_t)((uint32_t)r7 + (uint32_t)(int32_t)(centre));
   uint32_t i = 0;
-  for (; i + 2 <= n; i += 2) {
+  for (; i + 4 <= n; i += 4) {
     int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier)),
             r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (r12_0 < 0),
             r14_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0), r15_0 = (r13_0 ? r14_0 : r12_0), r16_0 = (r15_0 < r5 ? r15_0 : r5),
@@ -47,6 +47,26 @@ static TMO_ALWAYS_INLINE void curve_s16(const tmo_kernel *k, const tmo_window *w
             r27_1 = (int32_t)((uint32_t)-1 - (uint32_t)r26_1), r28_1 = (r13_1 ? r27_1 : r26_1),
             r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> (int32_t)(right)), r31_1 = r30_1;
     tmo_put_int16(&y[(int32_t)(2 * (1 + i))], r31_1);
+    int32_t r9_2 = tmo_int16_at(&x[(int32_t)(2 * (2 + i))]), r10_2 = (int32_t)((uint32_t)r9_2 * (uint32_t)(int32_t)(multiplier)),
+            r11_2 = (int32_t)((uint32_t)r10_2 + (uint32_t)r3), r12_2 = (r11_2 >> r1), r13_2 = (r12_2 < 0),
+            r14_2 = (int32_t)((uint32_t)0 - (uint32_t)r12_2), r15_2 = (r13_2 ? r14_2 : r12_2), r16_2 = (r15_2 < r5 ? r15_2 : r5),
+            r17_2 = (r16_2 >> (int32_t)(bits)), r18_2 = (int32_t)((uint32_t)1 << (int32_t)(bits)),
+            r19_2 = (int32_t)((uint32_t)r18_2 - (uint32_t)1), r20_2 = (r16_2 & r19_2), r21_2 = table[0 + r17_2], r22_2 = table[1 + r17_2],
+            r23_2 = (int32_t)((uint32_t)r22_2 - (uint32_t)r21_2), r24_2 = (int32_t)((uint32_t)r23_2 * (uint32_t)r20_2),
+            r25_2 = (int32_t)((uint32_t)r21_2 << (int32_t)(bits)), r26_2 = (int32_t)((uint32_t)r25_2 + (uint32_t)r24_2),
+            r27_2 = (int32_t)((uint32_t)-1 - (uint32_t)r26_2), r28_2 = (r13_2 ? r27_2 : r26_2),
+            r29_2 = (int32_t)((uint32_t)r28_2 + (uint32_t)r8), r30_2 = (r29_2 >> (int32_t)(right)), r31_2 = r30_2;
+    tmo_put_int16(&y[(int32_t)(2 * (2 + i))], r31_2);
+    int32_t r9_3 = tmo_int16_at(&x[(int32_t)(2 * (3 + i))]), r10_3 = (int32_t)((uint32_t)r9_3 * (uint32_t)(int32_t)(multiplier)),
+            r11_3 = (int32_t)((uint32_t)r10_3 + (uint32_t)r3), r12_3 = (r11_3 >> r1), r13_3 = (r12_3 < 0),
+            r14_3 = (int32_t)((uint32_t)0 - (uint32_t)r12_3), r15_3 = (r13_3 ? r14_3 : r12_3), r16_3 = (r15_3 < r5 ? r15_3 : r5),
+            r17_3 = (r16_3 >> (int32_t)(bits)), r18_3 = (int32_t)((uint32_t)1 << (int32_t)(bits)),
+            r19_3 = (int32_t)((uint32_t)r18_3 - (uint32_t)1), r20_3 = (r16_3 & r19_3), r21_3 = table[0 + r17_3], r22_3 = table[1 + r17_3],
+            r23_3 = (int32_t)((uint32_t)r22_3 - (uint32_t)r21_3), r24_3 = (int32_t)((uint32_t)r23_3 * (uint32_t)r20_3),
+            r25_3 = (int32_t)((uint32_t)r21_3 << (int32_t)(bits)), r26_3 = (int32_t)((uint32_t)r25_3 + (uint32_t)r24_3),
+            r27_3 = (int32_t)((uint32_t)-1 - (uint32_t)r26_3), r28_3 = (r13_3 ? r27_3 : r26_3),
+            r29_3 = (int32_t)((uint32_t)r28_3 + (uint32_t)r8), r30_3 = (r29_3 >> (int32_t)(right)), r31_3 = r30_3;
+    tmo_put_int16(&y[(int32_t)(2 * (3 + i))], r31_3);
   }
   for (; i < n; ++i) {
     int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier)),

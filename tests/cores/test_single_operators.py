@@ -46,6 +46,7 @@ AROUND = 60
         ("m4", "conv_point_int16", 5),
         ("m4", "dense_int16", 6),
         ("m4", "transpose", 4),
+        ("m4", "logistic_int16", 4),
         ("m3", "pool_most", 2),
         ("m3", "pool_most", 6),
         ("m3", "transpose_conv", 4),
