@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tflm_memopt.format.limits import MAX_INPUTS
+from tflm_memopt.model.reader import is_region
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse, select
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
@@ -338,6 +339,8 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
     name = context.op.type
+    if is_region(context.op):
+        return Unsupported("rewritten", "tflm-memopt has written this operator", "", "optimize the original model")
     if name in VIEWS and (detail := moving.plain_view(context)) is not None:
         return _refused(moving.plain_view, detail)
     types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]

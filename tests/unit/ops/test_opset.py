@@ -10,6 +10,7 @@ from memories import lstm, svdf
 from models import Net
 from moving import resize
 
+import tflm_memopt
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.rowgraph.supported import to_row_ops
@@ -189,6 +190,13 @@ def test_what_stays_builtin_and_why(name: str, edit: Edit, code: str, detail: st
     assert result.reason
     assert result.hint
     assert "builtin" not in result.hint, "that it stays builtin is what happened, and no advice"
+
+
+def test_the_operator_of_a_rewritten_model_is_not_called_unsupported() -> None:
+    net = Net()
+    once = tflm_memopt.optimize(net.model(net.conv2d(conv(net), 4, kernel=(3, 3))), effort=0.05)
+    (kept,) = tflm_memopt.optimize(once.model, effort=0.05).report.kept_builtin
+    assert (kept.code, kept.hint) == ("rewritten", "optimize the original model")
 
 
 def test_int16_that_tflm_would_compute_in_another_way() -> None:
