@@ -145,17 +145,23 @@ static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
+void tmo_conv_mve_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
+  tmo_mve_job job = job_of(k, columns->out, columns->step);
+  gathered(k, rows, &job, columns->first, columns->end, columns->most);
+}
+
 void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   tmo_mve_job job = job_of(k, out, k->out_channels);
   uint32_t x = 0;
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count == 1) x = multiply_in_place(k, rows->pixels[0], &job);
-  if (x < k->out_width) gathered(k, rows, &job, x, k->out_width, TMO_MVE_PIXELS);
-}
-
-void tmo_conv_mve_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
-  tmo_mve_job job = job_of(k, columns->out, columns->step);
-  gathered(k, rows, &job, columns->first, columns->end, columns->most);
+  if (x >= k->out_width) return;
+  if (op->at_once > TMO_ROOM_FOR_PIXELS) {
+    const tmo_columns_job columns = {x, k->out_width, tmo_packed_pixels(op, job.turns * VECTOR, k->out_width), job.out, job.step};
+    tmo_conv_mve_columns(k, rows, &columns);
+  } else {
+    gathered(k, rows, &job, x, k->out_width, TMO_MVE_PIXELS);
+  }
 }
 
 #if TMO_TWINS

@@ -20,8 +20,8 @@ static TMO_ALWAYS_INLINE tmo_taps rows_of(const tmo_run_state *run, const tmo_op
   return tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-static TMO_ALWAYS_INLINE tmo_taps columns_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in) {
-  return tmo_clip((int32_t)(run->current.tile * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
+static TMO_ALWAYS_INLINE tmo_taps columns_of(const tmo_op *op, const tmo_tensor *in, uint32_t x) {
+  return tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
 }
 
 /* Sets all fields of a window. The arguments `rows` and `columns` must not be empty. The tensor `whole` becomes the column window of an input without
@@ -56,9 +56,9 @@ TMO_OWN_FRAME static void take_whole_rows(const tmo_run_state *run, const tmo_op
   }
 }
 
-/* Copies the input values under the window of one output pixel to the address `to`. */
-TMO_OWN_FRAME static void take_window(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, int8_t *to) {
-  const tmo_taps rows = rows_of(run, op, in), columns = columns_of(run, op, in);
+/* Copies the input values under the window of the output pixel in column x to the address `to`. */
+TMO_OWN_FRAME static void take_window(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, uint32_t x, int8_t *to) {
+  const tmo_taps rows = rows_of(run, op, in), columns = columns_of(op, in, x);
   if (rows.count < op->kernel_h || columns.count < op->kernel_w) {
     tmo_mve_fill(to, op->input_zero_point[0], 16 * tmo_mve_turns(op, in->channels));
     if (rows.count == 0 || columns.count == 0) return;
@@ -78,15 +78,19 @@ TMO_OWN_FRAME static void take_window(const tmo_run_state *run, const tmo_op *op
 /* Returns the argument `at` if the coordinate `at` is inside the input, and otherwise 0. */
 static TMO_ALWAYS_INLINE uint32_t inside(uint32_t at, uint32_t size) { return at < size ? at : 0; }
 
+/* Returns the address of the input pixel that a convolution with a 1x1 kernel reads for the output pixel in column x. */
+static TMO_ALWAYS_INLINE const int8_t *point_under(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, uint32_t x) {
+  return pixel_of(run, in, inside(run->current.row * op->stride_h - op->pad_top, in->height), inside(x * op->stride_w - op->pad_left, in->width));
+}
+
 /* Computes one pixel of a convolution that is packed for Helium. */
 TMO_OWN_FRAME static tmo_status multiply_mve(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const int8_t *bytes;
   if (tmo_packed_direct(op, in->channels, out->channels, 1)) {
-    const uint32_t y = run->current.row * op->stride_h - op->pad_top, x = run->current.tile * op->stride_w - op->pad_left;
-    bytes = pixel_of(run, in, inside(y, in->height), inside(x, in->width));
+    bytes = point_under(run, op, in, run->current.tile);
   } else {
     int8_t *const taken = (int8_t *)run->workspace + op->scratch;
-    take_window(run, op, in, taken);
+    take_window(run, op, in, run->current.tile, taken);
     bytes = taken;
   }
   tmo_mve_job job; /* only the fields of the job that the inner loop reads are set */
@@ -118,7 +122,7 @@ static TMO_ALWAYS_INLINE void list_addresses(const tmo_run_state *run, const tmo
 
 /* Computes one pixel of a depthwise convolution for which tmo_mve_has_nine() is true. Taps outside the input are listed as a pixel of zero points. */
 TMO_OWN_FRAME static tmo_status multiply_nine(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const tmo_taps rows = rows_of(run, op, in), columns = columns_of(run, op, in);
+  const tmo_taps rows = rows_of(run, op, in), columns = columns_of(op, in, run->current.tile);
   const int8_t *taps[9];
   if (rows.count * columns.count < 9) {
     int8_t *const zero = (int8_t *)run->workspace + op->scratch;
@@ -130,6 +134,34 @@ TMO_OWN_FRAME static tmo_status multiply_nine(const tmo_run_state *run, const tm
   return TMO_OK;
 }
 
+/* Computes a tile of a convolution that is packed for Helium, up to column `end` - 1. */
+static TMO_ALWAYS_INLINE void multiply_tile(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, uint32_t end) {
+  const tmo_kernel k = kernel_of(run, op, in, out);
+  const uint32_t values = 16 * tmo_mve_turns(op, in->channels), most = tmo_packed_pixels(op, values, op->tile);
+  const bool direct = tmo_packed_direct(op, in->channels, out->channels, 1);
+  const tmo_row_pixels row = tmo_row_pixels_of(run->program, out, out->channels, run->current.stripe, run->current.row);
+  int8_t *const base = (int8_t *)(uintptr_t)tmo_base_of(run, out), *const taken = (int8_t *)k.scratch;
+  for (uint32_t x = tmo_first_column(op, &run->current), n; x < end; x += n) {
+    n = most > 1 && end - x > 1 ? 2 : 1;
+    const uint32_t at[2] = {tmo_pixel_offset(&row, x), tmo_pixel_offset(&row, x + n - 1)};
+    uint32_t low = at[1] < at[0] ? 1 : 0; /* The kernel needs the pixel with the lower address first. */
+    const int8_t *bytes = taken;
+    uint32_t apart = values;
+    if (direct) {
+      const int8_t *const points[2] = {point_under(run, op, in, x), point_under(run, op, in, x + n - 1)};
+      if (points[1 - low] < points[low]) {
+        n = 1;
+        low = 0;
+      }
+      bytes = points[low];
+      apart = (uint32_t)(points[1 - low] - bytes);
+    } else {
+      for (uint32_t p = 0; p < n; ++p) take_window(run, op, in, x + p, taken + (p ^ low) * values);
+    }
+    tmo_conv_mve_multiply(&k, bytes, apart, n, base + at[low], at[1 - low] - at[low]);
+  }
+}
+
 /* Returns whether multiply_vectors() computes the pixels of an operator. */
 static TMO_ALWAYS_INLINE bool has_vectors(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return true;
@@ -138,6 +170,20 @@ static TMO_ALWAYS_INLINE bool has_vectors(const tmo_op *op) {
 
 static TMO_ALWAYS_INLINE tmo_status multiply_vectors(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? multiply_mve(run, op, in, out) : multiply_nine(run, op, in, out);
+}
+
+TMO_OWN_FRAME bool tmo_iterate_vectors(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  if (!has_vectors(op) || !is_plain(run, in) || !tmo_is_ascending(out) || (has_whole_rows(run, in) && has_whole_rows(run, out))) return false;
+  const uint32_t end = tmo_end_column(op, out, &run->current);
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) {
+    multiply_tile(run, op, in, out, end);
+  } else {
+    tmo_run_state one = *run;
+    one.current.tile = (uint16_t)tmo_first_column(op, &run->current);
+    for (; one.current.tile < end; ++one.current.tile) (void)multiply_nine(&one, op, in, out);
+  }
+  return true;
 }
 #endif
 

@@ -46,7 +46,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     values = op.window.kernel_h * (row if helium else row + -row % 4)
     values += -values % (16 if helium else 8)
     if helium:
-        return _most(values, min(2, columns))
+        return values * min(2, stage.pixels, columns) if stage.pixels else _most(values, min(2, columns))
     if stage.at_once > 1:
         return 2 * values * columns * stage.at_once
     most = stage.pixels or 4 if stage.pixels or op.param == 1 else _most(2 * values, 4) // (2 * values)

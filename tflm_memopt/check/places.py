@@ -128,7 +128,8 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """
     op, stage = step.op, step.stage
     most = int(step.tile == 1) if step.tiled else 4
-    if stage.pixels and (op.packing is not Packing.DSP_CONV or stage.at_once > 1 or stage.pixels > most):
+    has_room = op.packing is Packing.DSP_CONV or (op.packing is Packing.MVE_CONV and not step.tiled)
+    if stage.pixels and (not has_room or stage.at_once > 1 or stage.pixels > most):
         raise PlanError(f"operator {stage.op} cannot have scratch for {stage.pixels} pixels")
     if stage.at_once == 1:
         return

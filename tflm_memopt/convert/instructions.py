@@ -18,8 +18,8 @@ from tflm_memopt.convert.diagnostics import SMALLER, TooLarge, binding, for_boar
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
-from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
-from tflm_memopt.ops.packing import TARGETS, Family
+from tflm_memopt.format.limits import PACKED_PIXELS
+from tflm_memopt.ops.packing import FAST_TILES, TARGETS
 from tflm_memopt.plan.choices import PER_GROUP
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
@@ -148,11 +148,10 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
     With whole rows, three more conversions may be tried: wide tiles, groups without tiles, and two rows at once.
     """
-    tiles, target = conversion.options.tiles, conversion.options.target
+    tiles = conversion.options.tiles
     if tiles is None:
         return (conversion,)
-    few = MVE_PIXELS if TARGETS[target] is Family.MVE else PACKED_PIXELS
-    wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0, tiled_cost=TILED_COST)
+    wider = replace(tiles, tile=max(tiles.tile, PACKED_PIXELS), group_channels=0, tiled_cost=TILED_COST)
     each = [conversion.within(form) for form in dict.fromkeys((tiles, wider, roomy(tiles)))]
     wide, rows = each[-1].wide(), conversion.within(None).wide()
     return (*each, *filter(None, (wide, rows, rows and rows.in_two_rows())))
@@ -160,10 +159,10 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return conversions for a few widths of tiles. A tile is wider than one pixel, and narrower than the pixels that a
-    packed DSP kernel computes in a call.
+    packed kernel computes in a call.
     """
-    tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
-    if tiles is None or tiles.tile > 1 or not is_dsp:
+    tiles, family = conversion.options.tiles, TARGETS[conversion.options.target]
+    if tiles is None or tiles.tile > 1 or family not in FAST_TILES:
         return ()
     between = replace(tiles, group_channels=0, tiled_cost=TILED_COST)
     return tuple(conversion.within(replace(between, tile=n)) for n in range(2, PACKED_PIXELS))

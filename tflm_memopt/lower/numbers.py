@@ -16,7 +16,7 @@ from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.pack import in_nibbles, pack
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Family, Packing
+from tflm_memopt.ops.packing import SCRATCH_VARIES, Family, Packing
 from tflm_memopt.ops.packings import has_one_scale, packing
 from tflm_memopt.ops.rowop import RowOp
 
@@ -99,7 +99,8 @@ def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
 
 
 def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
-    packed = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)  # The field `param` encodes the scratch's size.
+    # If `packed` is true, the field `param` encodes the scratch's size.
+    packed = op.packing in (*SCRATCH_VARIES, Packing.DSP_DEPTHWISE)
     return {
         "zero points": (*op.input_zero_points, op.output_zero_point),
         "activation": op.activation,

@@ -223,7 +223,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "Bits of the float32 parameter beta of SOFTMAX_F32.",
     "scale_bits": "Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16.",
     "identity": "Number that selects the application's kernel of an OWN operator.",
-    "at_once": "Number of pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number.",
+    "at_once": "Number of pixels or rows that a kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number.",
     "one_scale": "1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0.",
 }
 """For some kinds of operators, the name and the meaning of the field `param`."""

@@ -69,6 +69,8 @@ TARGETS = {
     "esp-nn": Family.ESP,
 }
 GENERIC = "generic"
+FAST_TILES = (Family.DSP, Family.MVE)
+"""Families whose packed kernels compute tiles of a few pixels faster than single pixels."""
 
 
 def family(target: str) -> Family:
@@ -85,6 +87,8 @@ QUAD, OCTET, VECTOR = 4, 8, 16
 of OCTET, or of VECTOR for Helium.
 """
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
+SCRATCH_VARIES = (Packing.DSP_CONV, Packing.MVE_CONV)
+"""Packings whose kernels compute whole rows with scratch for any number of pixels."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 """Packings whose kernels run on one core only, since ESP-NN keeps the kernels' scratch in a static variable."""

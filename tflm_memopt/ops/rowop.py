@@ -19,6 +19,7 @@ from tflm_memopt.ops.packing import (
     LEAST_DEPTH,
     OCTET,
     OF_CHANNELS,
+    SCRATCH_VARIES,
     Packing,
     esp_depthwise_bytes,
     is_direct,
@@ -429,12 +430,14 @@ class RowOp:
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     def room(self, pixels: int = 0) -> int:
-        """Return the code for the scratch size of a packed convolution (TMO_PACKING_DSP_CONV). If `pixels` is not 0,
+        """Return the code for the scratch size of a packed convolution whose scratch size varies. If `pixels` is not 0,
         the scratch has room for `pixels` pixels.
         """
-        if self.packing is not Packing.DSP_CONV:
+        if self.packing not in SCRATCH_VARIES:
             return 0
-        return ROOM_FOR_PIXELS + pixels if pixels else self.param
+        if pixels:
+            return ROOM_FOR_PIXELS + pixels
+        return self.param if self.packing is Packing.DSP_CONV else 0
 
     @property
     def can_read_in_place(self) -> bool:

@@ -10,7 +10,7 @@ from itertools import product
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
+from tflm_memopt.ops.packing import FAST_TILES, GENERIC, TARGETS
 from tflm_memopt.ops.packings import alignment
 from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
@@ -272,7 +272,7 @@ class Planner:
     def _forms(self, name: int, group: Candidate, price: Pricing) -> GroupForms:
         key = name, group
         if key not in self._known_forms:
-            chain, wide = self._chain(name, group), TARGETS[self._options.target] is Family.DSP
+            chain, wide = self._chain(name, group), TARGETS[self._options.target] in FAST_TILES
             least = partial(_least_cost, chain, price, cache(lambda work: price([work])))
             self._known_forms[key] = GroupForms(chain, group, least, partial(self._form, name, price), wide=wide)
         return self._known_forms[key]

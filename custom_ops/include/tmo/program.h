@@ -446,7 +446,7 @@ typedef struct {
     int32_t beta_bits; /* Bits of the float32 parameter beta of SOFTMAX_F32. */
     int32_t scale_bits; /* Bits of the float32 scale of QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16. */
     int32_t identity; /* Number that selects the application's kernel of an OWN operator. */
-    int32_t at_once; /* Number of pixels or rows that a DSP kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number. */
+    int32_t at_once; /* Number of pixels or rows that a kernel computes at once, or TMO_ROOM_FOR_PIXELS plus this number. */
     int32_t one_scale; /* 1 if all channels of a CONV with TMO_PACKING_DSP_DENSE have the same scale, and otherwise 0. */
   };
   union {

@@ -53,6 +53,10 @@ TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const 
  * computes nothing and returns false. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
+/* Computes one tile of an operator that is packed for Helium. If only tmo_iterate_any() can compute the tile, tmo_iterate_vectors() computes nothing
+ * and returns false. */
+TMO_LINKAGE bool tmo_iterate_vectors(const tmo_run_state *run, const tmo_op *op);
+
 /* Computes the tile of run->current, and then the tiles below that tile. The computed tiles have at most `rows` rows. tmo_iterate_tiles_below()
  * computes the same bytes as single iterations, even if outputs overwrite inputs. Returns the number of computed tiles, or 0 if single iterations
  * must compute the tiles. tmo_makes_tiles_below() must be true for the operator. */
@@ -71,7 +75,12 @@ static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *iterated) {
   (void)iterated;
 #if TMO_RUNS_DSP
-  if (tmo_has_part(TMO_PART_FEW_PIXELS) && op->tile > 1 && op->packing != TMO_PACKING_NONE && tmo_iterate_tile(run, op)) return TMO_OK;
+  if (op->tile > 1 && op->packing != TMO_PACKING_NONE) {
+    if (tmo_has_part(TMO_PART_FEW_PIXELS) && tmo_iterate_tile(run, op)) return TMO_OK;
+#if TMO_RUNS_MVE
+    if (tmo_has_part(TMO_PART_TILES) && tmo_iterate_vectors(run, op)) return TMO_OK;
+#endif
+  }
 #endif
 #if TMO_RUNS_PACKED
   if (!tmo_has_part(TMO_PART_PIXELS)) return tmo_iterate_any(run, op);

@@ -51,7 +51,8 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
 
 /* For a packed convolution of rows, returns whether tmo_op.at_once gives the number of pixels that fit the scratch memory. */
 static inline bool tmo_counts_pixels(const tmo_op *op) {
-  return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
+  const bool counts = (tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV);
+  return counts && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
 }
 
 /* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the function returns true, the scratch memory has room

@@ -16,7 +16,7 @@ from tflm_memopt.answers.exploration import Exploration
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
 from tflm_memopt.plan.layout import offsets
-from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.plan import Group, Plan
 
 
 def plain() -> bytes:
@@ -47,6 +47,20 @@ def test_a_frontier_has_less_ram_for_more_compute(frontier: Exploration) -> None
         assert one.arena.total > next_one.arena.total
     assert all(point.plan.macs == point.macs == round(point.overhead * frontier.original_macs) for point in points)
     assert points[0].arena.total < frontier.original_arena.total
+
+
+@pytest.mark.slow
+def test_a_frontier_for_helium_has_tiles_and_rows_with_less_scratch() -> None:
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 12, 12, 16)), 16, kernel=(3, 3)), 16, kernel=(3, 3))
+    model = net.model(net.mean(net.conv2d(x, 16), (1, 2)))
+    points = tflm_memopt.explore(model, target="cortex-m55", cost="instructions", effort=QUICKLY).points
+    stages = [stage for p in points for step in p.plan.steps if isinstance(step, Group) for stage in step.stages]
+    assert any(stage.nest.tile > 1 for stage in stages)
+    assert any(stage.nest.by_rows and stage.pixels == 1 for stage in stages)
+    for point in points:
+        rewritten = tflm_memopt.optimize(model, plan=document(point.plan), target="cortex-m55").model
+        assert tflm_memopt.verify(model, rewritten, runs=2).bit_exact
 
 
 @pytest.mark.slow

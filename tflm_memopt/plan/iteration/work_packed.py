@@ -248,8 +248,9 @@ def _mve_conv(w: Windows, done: Work) -> Work:
                 pieces=len(w.x0) * alone, runs=len(w.x0) * (alone > 0), swept=len(w.x0) * alone * -(-row // VECTOR),
             ), "direct",
         )  # fmt: skip
-    if is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, w.columns):
-        return named(replace(done, read=0), "direct")
+    apart = not (w.in_one_piece and w.out_in_one_piece)
+    if is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, 1) and (w.columns == 1 or apart):
+        return named(replace(done, read=0, batches=two * pairs + one * singles), "direct")
     calls, vectors = two * pairs + one * singles, w.row_windows * -(-row // VECTOR)
     done = replace(done, batches=calls, runs=w.row_windows, swept=vectors)
     if not w.rows and w.makes_single_pixels(Packing.MVE_CONV):

@@ -15,7 +15,7 @@ import numpy as np
 from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H, PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kernel_choice import makes_two_rows
-from tflm_memopt.ops.packing import Packing, packed_values
+from tflm_memopt.ops.packing import SCRATCH_VARIES, Packing, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.endings import Endings
@@ -225,12 +225,12 @@ def _pixels(op: RowOp, scratch: int) -> int:
     the usual number of pixels.
     """
     usual, one = op.scratch_bytes(op.writes.w), op.scratch_bytes(op.writes.w, pixels=1)
-    return 0 if op.packing is not Packing.DSP_CONV or usual <= max(scratch, one) else max(1, scratch // one)
+    return 0 if op.packing not in SCRATCH_VARIES or usual <= max(scratch, one) else max(1, scratch // one)
 
 
 def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
     """For each packed convolution of the group, return the sizes in bytes of scratch for fewer pixels than usual."""
-    ops = [op for op in chain.ops[group.first : group.last] if op.packing is Packing.DSP_CONV]
+    ops = [op for op in chain.ops[group.first : group.last] if op.packing in SCRATCH_VARIES]
     fewer = {op.scratch_bytes(op.writes.w, pixels=pixels) for op in ops for pixels in range(1, PACKED_PIXELS)}
     return sorted(fewer - {0}, reverse=True)
 
