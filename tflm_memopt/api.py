@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""If a network has at most this number of operators, the search for each device runs with full effort."""
+"""If a network has at most SHORT_NETWORK operators, the search for each device runs with full effort."""
 Link = str | Collection[float]
 """Speed of a link: a text, or two numbers (bytes per second, and milliseconds of latency)."""
 

@@ -435,7 +435,7 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
 }
 
 /* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if an index is
- * outside the GATHER operator's table. If `words` is true, all addresses and numbers of bytes are multiples of 4. */
+ * outside the GATHER operator's table. If `words` is true, each address and each number of bytes is a multiple of 4. */
 static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to,
                                          int32_t to_step, uint32_t n, bool words) {
   const uint32_t rows = (uint32_t)op->table_rows;

@@ -123,7 +123,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   for (uint32_t p = 0, n, high; p < a->n; p += n, rows += high) {
     n = pixels_below(a, p);
     high = (n - 1) * op->stride_h + op->kernel_h;
-    /* A window that begins in the padding has coordinates that wrap to large numbers. */
+    /* If a window begins in the padding, its coordinates wrap to large numbers. */
     const uint32_t x = a->iterations[p].tile * op->stride_w - op->pad_left, y = a->iterations[p].row * op->stride_h - op->pad_top;
     if (x >= in->width || x + op->kernel_w > in->width || y >= in->height || y + high > in->height || high > (uint32_t)(end - rows)) return false;
     tmo_list_row_pixels(in, base + x * k->in_channels, false, y, 1, high, 1, 0, rows);

@@ -19,7 +19,7 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS = 10
 TOO_LARGE = -1000
-"""Status that the runner prints for a program that needs more RAM than the machine has."""
+"""Status that the runner prints if a program needs more RAM than the machine has."""
 
 
 class RunAs(IntEnum):

@@ -9,8 +9,8 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""Maximum ratio of a generated driver's bus accesses to the hand-written driver's bus accesses. The ratios
-0.62 and 0.72 for GPIO and SPI are in Table 6.2 of the dissertation.
+"""A generated driver makes at most MOST times as many bus accesses as the hand-written driver. The ratios 0.62 and 0.72
+for GPIO and SPI are in Table 6.2 of the dissertation.
 """
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 

@@ -20,7 +20,7 @@ ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that count as free, because they are not in the model's file or run only in the first inference."""
 OTHERS = 0.02
-"""Maximum fraction of an estimate that operators without counted instructions may contribute."""
+"""Operators without counted instructions may contribute at most the fraction OTHERS of an estimate."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
 """Maps an operator to an operator of equal cost. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")

@@ -25,7 +25,7 @@ COUNTED = "rv32"
 TFLM = "cortex-m4"
 """Core of builtin_costs.json whose instructions are used for TFLM's reference kernels on all Espressif chips."""
 TFLM_FACTOR = 2.0
-"""Maximum instructions of a reference kernel on RV32 or Xtensa, as a multiple of its instructions on a Cortex-M4."""
+"""On RV32 or Xtensa, a reference kernel takes at most TFLM_FACTOR times its instructions on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
 """Maps a chip to the number of pixels that a 1x1 convolution computes for each read of the weights.
 

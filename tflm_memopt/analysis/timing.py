@@ -88,7 +88,7 @@ class KernelRates:
 
     least: Span
     most: tuple[Span, ...]
-    """Highest cycles, as a pair of numbers for each flash that the board may have."""
+    """For each flash that the board may have, a pair with the highest cycles."""
 
     def cycles(self, instructions: float, iterations: float) -> Span:
         low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
@@ -115,8 +115,8 @@ class Rates:
         return low, high
 
     def of(self, work: Work, instructions: float, *, waits: bool = True) -> Span:
-        """Return the cycles of an operator. A variant of a kernel without modelled cycles takes the plain kernel's
-        cycles.
+        """Return the cycles of an operator. If the cycles of a kernel's variant are not modelled, the variant takes the
+        plain kernel's cycles.
         """
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, work.kernel.split()
         found = kernels.get(work.kernel) or kernels.get(f"{name} {way}") or kernels[""]
@@ -285,7 +285,7 @@ def _widened(span: Span, high: float, low: float) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Limit of the time of an inference, compared with the upper bound of the cycles."""
+    """Limit of the time of an inference. The upper bound of the cycles must keep the limit."""
 
     milliseconds: float
     clock: Clock
@@ -303,7 +303,9 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the milliseconds, rounded up to tenths, of a plan with `cycles` cycles outside TFLM's operators."""
+        """Return the milliseconds of a plan, rounded up to tenths. TFLM's operators run in addition to the plan's
+        `cycles`.
+        """
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 

@@ -9,7 +9,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 LINK_STATE = 64
-"""Maximum number of arena bytes for the progress of an operator that waits for a message."""
+"""An operator that waits for a message keeps its progress in at most LINK_STATE bytes of the arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class DevicesReport:
     room_for_all: int
     """Size in bytes of a buffer for all messages that a link carries in an inference, if senders cannot wait."""
     identity: int
-    """Number in every message, by which the models of one conversion recognise each other."""
+    """Every message has this number. Models of the same conversion recognise each other by the number."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""

@@ -29,8 +29,8 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Factor by which the board's memory is larger or smaller than the model needs. The factor is for RAM or for
-        flash, whichever is scarcer.
+        """Factor, at least 1, between the board's memory and the memory that the model needs. The factor is for RAM or
+        for flash, whichever is scarcer.
         """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))

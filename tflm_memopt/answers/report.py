@@ -47,7 +47,7 @@ class StageReport:
     operator: str
     tensor: str
     kept: int
-    """Maximum number of bytes of the operator's output that are in the arena at the same time."""
+    """At most `kept` bytes of the operator's output are in the arena at the same time."""
     whole: int
     stripe: int
     """Number of rows that the group computes together."""
@@ -255,7 +255,7 @@ class Report:
     board: BoardFit | None = None
     """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None
-    """Size in bytes of the arena with `--input arena`, or None if `--input arena` does not make it smaller."""
+    """Size in bytes of the arena with `--input arena`, or None if the arena would not be smaller."""
     accuracy: Accuracy | None = None
     time: Time | None = None
     faster: FasterPlan | None = None
@@ -266,7 +266,7 @@ class Report:
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Size in bytes of an arena that is enough for every build of TFLM that NAME_ops.h names, or None if unknown."""
+    """Size in bytes of an arena that is enough for every build of TFLM in NAME_ops.h, or None if unknown."""
     interpreter: bool = True
     """True if `arena` and `footprint` are for TFLM, and False if they are for a C module."""
     footprint: BeforeAfter[Footprint] | None = None

@@ -220,7 +220,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan that has few live bytes at any time and computes no more than the chosen plan."""
+    """Return the model with a plan that always has few live bytes. The plan computes no more than the chosen plan."""
     if member.chosen is None:
         return member
     return replace(member, chosen=member.conversion.low().at(member.chosen.planned.plan.macs))

@@ -32,7 +32,7 @@ class Timer:
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
         """Return an upper bound of the milliseconds of `work`, or None if the time is unknown. The argument `moved`
-        has the numbers of bytes that are read and written in slow memory.
+        states how many bytes of slow memory are read, and how many are written.
         """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)

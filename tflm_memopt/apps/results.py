@@ -32,7 +32,7 @@ class Pausing:
     model: str
     runs: tuple[str, ...]
     pauses: tuple[int, ...]
-    """Numbers of executed iterations at which the model pauses."""
+    """For each pause, how many iterations the model has executed before it."""
     milliseconds: float
     """Estimated upper bound of the milliseconds between two pauses."""
 

@@ -121,7 +121,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # The first access to each piece is a write of the bytes that the piece held before the listed accesses.
+            # Before the listed accesses, each piece is written with the bytes that it already held.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)

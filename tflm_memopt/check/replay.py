@@ -47,7 +47,7 @@ class IterationPhase(enum.IntEnum):
 
 
 class Pixels(NamedTuple):
-    """Pixels that iterations of an operator access, with one array element per access."""
+    """Pixels that an operator's iterations access. Each array has one element per access."""
 
     stripe: Ints
     y: Ints
@@ -275,7 +275,7 @@ class GroupReplay:
             raise PlanError(f"{name}: the output overwrites tensor {place.tensor} before it is read")
 
     def _pixels(self, place: Place, pixels: Pixels, first: int = 0) -> tuple[Ints, Ints]:
-        """Return the arena addresses and the marks of pixels, from channel `first` on."""
+        """Return the arena addresses and the marks of pixels. Channels before the channel `first` are left out."""
         stripe, y, x, _ = pixels
         if not len(y):
             return y, y

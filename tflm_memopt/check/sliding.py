@@ -25,9 +25,9 @@ from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 UNWRITTEN = -2
-"""Number of a row that was not written since the reset."""
+"""Identifies each row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Smallest number of a computed row. All input rows have smaller numbers."""
+"""Numbers that identify computed rows begin here. All input rows have smaller numbers."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
@@ -132,8 +132,8 @@ class _Numbering:
         return found
 
     def _read(self, tensor: TensorId, seen: Rows) -> Ints:
-        """Return a number for each row of an operand. If the operand divides the tensor's bytes into other rows, each
-        row of the operand gets a new number.
+        """Return the number that identifies each row of an operand. If the operand divides the tensor's bytes into
+        other rows, each row of the operand gets a new number.
         """
         if tensor in self._keepers:
             return self._kept(tensor)

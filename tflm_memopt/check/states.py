@@ -74,8 +74,8 @@ class StateReplay:
         """Yield each row that an operator reads from a state: the state, the row's index, and its position in the
         buffer.
 
-        If an operand is a state, its row 0 is the oldest row in the buffer. If a window begins above the new rows, its
-        row -1 is the newest row in the buffer.
+        If an operand is a state, row 0 is the oldest row in the buffer. If a window begins above the new rows, row -1
+        is the newest row in the buffer.
         """
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:

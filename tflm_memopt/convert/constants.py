@@ -116,8 +116,8 @@ class Originals:
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Pairs of an index and an operator. An operator has a pair for each form in which programs can store its
-        constants.
+        """Pairs of an index and an operator. Programs can store an operator's constants in several forms, and each form
+        has a pair.
         """
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 

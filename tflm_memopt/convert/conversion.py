@@ -216,8 +216,8 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return two plans: the plan within the limits that computes least, or None; and the tried plan with the least
-        RAM.
+        """Return two plans. The first plan computes least among the plans within the limits, or is None. The second
+        plan has the least RAM of all tried plans.
         """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
@@ -326,7 +326,7 @@ class Conversion:
         return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
 
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
-        """Return the conversion with a saved plan. Raises UsageError for a plan of another model.
+        """Check and lower a saved plan, and return the result. Raises UsageError for a plan of another model.
 
         The argument `others` is the number of bytes of other models in the arena.
         """
@@ -350,7 +350,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _demand_own(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if a plan has sizes or regions of another model, which the checker does not test."""
+        """Raise PlanError if a plan has sizes or regions of another model. The checker does not test for them."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

@@ -32,7 +32,7 @@ ROLES = {
 MOST_NAMED = 4
 
 Choose = Callable[[Conversion], Converted | None]
-"""Function that returns the plan of a conversion whose flags were changed, or None if no plan keeps the limits."""
+"""Function that returns the plan of a conversion with changed flags, or None if no plan keeps the limits."""
 
 
 class TooLarge(Exception):

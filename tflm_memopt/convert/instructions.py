@@ -146,7 +146,8 @@ def _undominated(found: Iterable[Costed], price: Price) -> list[Costed]:
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
 
-    With whole rows, three more conversions may be tried: wide tiles, groups without tiles, and two rows at once.
+    Up to three more conversions compute whole rows: one with wide tiles, one without tiled groups, and one in which
+    groups compute two rows at once.
     """
     tiles = conversion.options.tiles
     if tiles is None:
@@ -192,8 +193,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Return pairs of plans that follow each other in the order of prices, the faster plan first. Plans have at
-        most `most` multiply-accumulates.
+        """Sort the plans by price, and return each plan together with the next slower plan. Plans have at most `most`
+        multiply-accumulates.
         """
         known = (c for c in found if c.plan.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))

@@ -33,14 +33,14 @@ NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Minimum fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
+"""Unneeded TFLM kernels count as saved flash if a rewrite saves at least the fraction LITTLE of the arena."""
 ROOM = 4_000
 """A plan for faster packed kernels may exceed the least arena by ROOM bytes."""
 SHARE = 1.2
-"""The arena of a plan for ESP-NN may take SHARE times the least arena, because ESP-NN is faster than C code."""
+"""The arena of a plan for ESP-NN may be SHARE times as large as the least arena, because ESP-NN is faster than C code.
+"""
 SLOWER = 1.3
-"""If all plans are slower than the original, the arena may take SLOWER times the bytes of a generic program's least
-arena.
+"""If all plans are slower than the original, the arena may be SLOWER times as large as the arena of a generic program.
 """
 
 
@@ -216,8 +216,8 @@ def _on_board(
 
     The chosen plan must not be slower than the original. The chosen plan must save at least half as much RAM as the
     plan of the argument `least`. The search tries the plan of the argument `least`, the plan of whole rows, and then
-    all plans of explore(). If all plans are slower than the original, the arena of the chosen plan may take at most
-    SLOWER times the bytes of a generic program's least arena.
+    all plans of explore(). If all plans are slower than the original, the chosen plan's arena may be at most SLOWER
+    times as large as the arena of a generic program.
     """
     asked = task.asked
 

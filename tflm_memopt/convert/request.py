@@ -41,7 +41,8 @@ TFLM_CORE = "cortex-m4"
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
 LEAST_SHARE = 0.2
-"""Minimum fraction of each core's time for the model. With a smaller fraction, two cores are not faster than one core.
+"""A model for two cores must get at least the fraction LEAST_SHARE of each core's time. With less, two cores are not
+faster than one core.
 """
 
 

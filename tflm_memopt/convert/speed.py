@@ -115,7 +115,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """The argument `moved` has the numbers of bytes that are read and written in slow memory."""
+    """The argument `moved` states how many bytes of slow memory are read, and how many are written."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],

@@ -174,7 +174,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint with the smallest sufficient number of devices. Only numbers up to twice `devices` are tried.
+    """Yield a hint that says how many devices are enough. At most twice as many as `devices` are tried.
 
     Bisection needs few attempts, each of which plans the models of all devices.
     """

@@ -55,7 +55,7 @@ class Cut:
     behind: int
     """Size in bytes of the arena of a device that runs all operators after the cut."""
     sent: float
-    """Number of bytes of the messages for tensors that are made before the cut and read after the cut."""
+    """Size in bytes of all messages for tensors that are made before the cut and read after the cut."""
     weights: float
     """Size of the unsplit weights before the cut, divided by the mean size of a device's weights."""
 

@@ -21,7 +21,7 @@ class About:
     """True if the stored inputs are the user's examples, and False if they are random values."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Sentences about each input and output, which name the C functions that convert values."""
+    """Sentences about each input and output, with the names of the C functions for the conversion of values."""
 
 
 def about(subject: Subject, arena: int) -> About:

@@ -50,8 +50,8 @@ PACKED_PIXELS = 4
 FIVE_PIXELS = 5
 """Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once."""
 FIVE_VALUES = 96
-"""Maximum number of values under a window for which TMO_PACKING_DSP_CONV computes the last five pixels of a row at
-once. With at most TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core.
+"""If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once.
+With at most TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core.
 """
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies to scratch at a time."""
@@ -80,8 +80,8 @@ GATHERED_ROWS_BYTES = 144
 FEW_BYTES = 80
 """Maximum size in bytes of a window that CONV copies into a buffer on every core."""
 SOME_CHANNELS = 8
-"""Minimum number of output channels for which CONV copies windows of more than TMO_FEW_BYTES."""
+"""CONV copies windows of more than TMO_FEW_BYTES only for at least TMO_SOME_CHANNELS output channels."""
 MANY_CHANNELS = 16
-"""Minimum number of output channels for which CONV copies large windows of whole rows."""
+"""CONV copies large windows of whole rows only for at least TMO_MANY_CHANNELS output channels."""
 ALIGNMENT = 16
 """Alignment of a program's address in bytes."""

@@ -43,7 +43,7 @@ CURVE_F32 use scale 1 and zero point 0.
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Pairs of types for which CAST copies the lower bytes, or all bytes, of each element."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Number of bits, including the sign, of the difference between an integer of the type and its zero point."""
+"""Maps a type to the number of bits, including the sign, that an integer minus its zero point needs."""
 
 
 def converted(context: OperatorContext) -> RowOp:

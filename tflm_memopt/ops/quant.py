@@ -27,7 +27,7 @@ BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
 """Lowest and highest real number that an activation returns, where None stands for no bound."""
 
 POWER_TOLERANCE = 1e-3
-"""Maximum distance of a scale's binary logarithm from an integer at which TFLM treats the scale as a power of two."""
+"""TFLM treats a scale as a power of two if its binary logarithm differs from an integer by at most POWER_TOLERANCE."""
 
 
 class Multiplier(NamedTuple):

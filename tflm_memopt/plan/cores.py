@@ -33,7 +33,8 @@ LEAST_PACKED = 4
 AWKWARD = 4
 """A row of five columns is not divided into four columns and one column, because the scratch would be too small."""
 MOST_SERIAL = 0.2
-"""Maximum fraction of an operator's iterations that only core 0 computes to avoid conflicts with core 1."""
+"""To avoid conflicts with core 1, core 0 alone computes at most the fraction MOST_SERIAL of an operator's iterations.
+"""
 LABELS = 1000
 """The search for a division between two cores keeps at most about LABELS different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
@@ -166,7 +167,7 @@ class _Possible:
     sharding: OpSharding
     serial: tuple[int, ...]
     times: tuple[float, float]
-    """Time of each core, as a multiple of the time that a core takes for one multiply-accumulate."""
+    """Time of each core, in units of the time for one multiply-accumulate."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:

@@ -17,7 +17,7 @@ MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of a time budget for ordering operators, for finding groups, and for layouts of single groups."""
 FIRST = 0.75
-"""Fraction of the remaining budget that the search in one operator order may spend if more orders follow."""
+"""If more operator orders follow, the search in one order may spend the fraction FIRST of the remaining budget."""
 GENEROUS = 4
 """If several searches divide a budget, each search may spend an equal part, multiplied by GENEROUS."""
 NORMAL = "normal"

@@ -133,7 +133,7 @@ def _can_group(graph: Graph, op: Op) -> bool:
 
 
 def groups_of(graph: Graph, op: Op) -> int:
-    """Return the number of groups of a CONV_2D, or 0 if the groups do not have equal numbers of channels."""
+    """Return the number of groups of a CONV_2D, or 0 if some groups have more channels than others."""
     source, made = _channels(graph, op)
     each = graph.tensors[op.inputs[1]].shape[-1]
     return source // each if each and source % each == 0 < source and made % (source // each) == 0 else 0

@@ -117,8 +117,8 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the operators that only change a shape and that must stay in the graph. Also map a tensor that only
-    regions need to the output of a view that replaces the tensor.
+    """Return the operators that only change a shape and that must stay in the graph. If only regions use a tensor, also
+    map the tensor to the output of the view that replaces the tensor.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

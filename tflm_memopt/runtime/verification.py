@@ -83,7 +83,7 @@ class Verification:
     constants: ComparedConstants | None = None
     """Comparison of the models' constants, or None if no constants were compared."""
     threads: tuple[int, ...] = (1,)
-    """Tested numbers of threads: 1, or both 1 and 2 for a model made for two cores."""
+    """How many threads ran the model in the tests: 1, or both 1 and 2 for a model made for two cores."""
     undefined: str = ""
     """Reason why TFLM's outputs of the original model are undefined and may vary, or ""."""
 

@@ -51,7 +51,7 @@ LEAST_RUNS = 10
 """Minimum number of inferences with random inputs, without regard to the time limit."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Maximum number of bytes that the inputs and outputs of all runs of a model take together."""
+"""All runs of a model together have at most MOST_BYTES bytes of inputs and outputs."""
 
 
 def verify(

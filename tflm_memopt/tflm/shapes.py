@@ -30,7 +30,7 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """Compare numbers of elements, for kernels that use nothing else of the output's shape."""
+    """Compare how many elements both shapes have, for kernels that use nothing else of the output's shape."""
     return math.prod(stated) == math.prod(computed)
 
 

@@ -95,7 +95,7 @@ def vmcu(m: Module) -> int:
 
 
 def distance(m: Module) -> int:
-    """Return the least number of bytes from the start of the output to the start of the input."""
+    """Return the minimum distance in bytes from the start of the output to the start of the input."""
     first, middle, last = m.strides
     out = -(-m.size // (first * middle * last))
     stride, pad = first * middle * last, (m.kernel - 1) // 2 * (first + 1 if m.stem else first)

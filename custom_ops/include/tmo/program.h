@@ -36,7 +36,7 @@
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
 #define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once. */
-/* Maximum number of values under a window for which TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. With at most TMO_FIVE_VALUES
+/* If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. With at most TMO_FIVE_VALUES
  * values, the weights of two channels fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
@@ -53,8 +53,8 @@
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
 #define TMO_FEW_BYTES 80 /* Maximum size in bytes of a window that CONV copies into a buffer on every core. */
-#define TMO_SOME_CHANNELS 8 /* Minimum number of output channels for which CONV copies windows of more than TMO_FEW_BYTES. */
-#define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV copies large windows of whole rows. */
+#define TMO_SOME_CHANNELS 8 /* CONV copies windows of more than TMO_FEW_BYTES only for at least TMO_SOME_CHANNELS output channels. */
+#define TMO_MANY_CHANNELS 16 /* CONV copies large windows of whole rows only for at least TMO_MANY_CHANNELS output channels. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
 
 /* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */

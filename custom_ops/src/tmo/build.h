@@ -7,7 +7,7 @@
  * compile the operator TMO_OP_OWN, which runs an application's own kernels. The application lists its kernels in the array TMO_OWN_KERNELS, or
  * registers them with tmo_own_use(). Only tmo_own_use() sets a variable of the library.
  *
- * The function tmo_check_build() rejects programs that need parts of the library that are not compiled. */
+ * If a program needs a part of the library that is not compiled, tmo_check_build() rejects the program. */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 

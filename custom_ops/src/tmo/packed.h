@@ -57,8 +57,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set_window(tmo_dsp_window_job *o, const tm
   }
 }
 
-/* Computes a pixel of a depthwise convolution, four channels at a time. tmo_makes_fours() must be true, and the numbers of input and output channels
- * must be equal. */
+/* Computes a pixel of a depthwise convolution, four channels at a time. tmo_makes_fours() must be true, and there must be as many input channels as
+ * output channels. */
 static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const int8_t *const w = k->weights + tmo_first_tap(k, v);
   tmo_dsp_scales scales;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has functions that find the pixels and windows of iterations that compute one or a few output pixels. */
+/* For iterations that compute one or a few output pixels, the functions of this header find the pixels and windows. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 

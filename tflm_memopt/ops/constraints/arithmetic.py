@@ -13,7 +13,9 @@ SOFTMAX_TOLERANCE = 0.00099
 BORDER = 1e-5
 """If a scale's logarithm is less than BORDER away from a limit, TFLM's result depends on rounding in the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
-"""Maximum factor and right shift of an int16 LOGISTIC or TANH with which the rounded product fits an int32."""
+"""Up to the factor MAX_CURVE_FACTOR and the right shift MAX_CURVE_SHIFT, the product in an int16 LOGISTIC or TANH fits
+an int32.
+"""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
 MAX_INT16_FACTOR = 1 << 15
 """The product of an int16 and a factor below MAX_INT16_FACTOR fits an int32."""

@@ -10,9 +10,9 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.nest import Ints
 
 MOVES_TOGETHER = 4
-"""A COPY with at most this number of moves finds the input rows of several output rows at once (`FEW_MOVES`)."""
+"""A COPY with at most MOVES_TOGETHER moves finds the input rows of several output rows at once (`FEW_MOVES`)."""
 SHORT = 16
-"""Maximum number of bytes that a core with unaligned loads copies in a fixed number of instructions."""
+"""A core with unaligned loads copies up to SHORT bytes in a fixed number of instructions."""
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:

@@ -23,9 +23,9 @@ THREE = 3
 _NINE = 3, 3, 1
 """Kernel height, kernel width and dilation of Helium's unrolled depthwise kernel."""
 RUNS_AT_ONCE = 4
-"""Maximum number of series of adjacent pixels that one call of tmo_dsp_nine() computes."""
+"""One call of tmo_dsp_nine() computes at most RUNS_AT_ONCE series of adjacent pixels."""
 BLOCK_RUNS = 3
-"""Maximum number of series of adjacent blocks that one call of tmo_dsp_3x3() computes."""
+"""One call of tmo_dsp_3x3() computes at most BLOCK_RUNS series of adjacent blocks."""
 
 
 def _values(w: Windows, packed: Packing) -> int:

@@ -24,7 +24,7 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Maximum number of operators of a group that the search tries at every position of a region."""
+"""At every position of a region, the search tries groups of up to SHORT operators."""
 SLACK = 16
 """Before a search, RowGroups.in_all_orders() multiplies the limit in bytes by 1 + 1 / SLACK."""
 FUSING = 0.5

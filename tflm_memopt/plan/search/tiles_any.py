@@ -76,8 +76,8 @@ def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Return the loop nests of all operators and the number of stripes, or None if two readers of a tensor need
-    different numbers of rows per stripe. The argument `rows` has the rows per stripe of the operator at position
+    """Return the loop nests of all operators and the number of stripes, or None if one reader of a tensor needs more
+    rows per stripe than another reader. The argument `rows` has the rows per stripe of the operator at position
     `driver`. Operators after `driver` run when the output of `driver` is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):

@@ -65,7 +65,7 @@ class Search:
     last: int
     limit: int
     slack: int
-    """Maximum number of multiply-accumulates that a group may compute in addition to the original model's number."""
+    """A group may compute at most `slack` multiply-accumulates more than the original model."""
     grain: int
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
@@ -212,8 +212,8 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether the layers up to `position` are an expand, a depthwise and a project layer, and no other layer
-        reads the tensors between them.
+        """Return true if the layers up to `position` are an expand, a depthwise and a project layer, and if no other
+        layer reads the tensors between them.
         """
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
@@ -221,8 +221,8 @@ class Search:
         return _pointwise(project) and self.links.last_read[depthwise.output] == position
 
     def _is_pair(self, position: int) -> bool:
-        """Return whether the layers up to `position` are an expand and a depthwise layer, and no other layer reads the
-        tensor between them.
+        """Return true if the layers up to `position` are an expand and a depthwise layer, and if no other layer reads
+        the tensor between them.
         """
         if not self.settings.group_channels or position < 1 or not self.links.linked[position]:
             return False
