@@ -1,8 +1,7 @@
 """Chooses chains of TFLM's own operators to run in parts, so that the arena becomes small.
 
-The greedy search adds one chain after the other while the arena shrinks. Candidate chains contain the operator with the
-most live bytes, and are ranked by live bytes. The search counts how many bytes of the arena's tail the added operators
-of a chain take.
+The greedy search adds one chain after the other while the arena shrinks. Each candidate chain contains an operator with
+nearly the most live bytes. Chains are ranked by the maximum number of live bytes plus the bytes of the arena's tail.
 """
 
 from __future__ import annotations

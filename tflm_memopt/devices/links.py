@@ -30,7 +30,7 @@ def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: L
     """Return for each device the time in milliseconds at which the device ends its work.
 
     The argument `exchanges` has the messages of each device in order, and must not contain a deadlock. The argument
-    `rest` has the milliseconds that each device computes after its last message.
+    `rest` states for how many milliseconds each device computes after its last message.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

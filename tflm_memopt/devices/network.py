@@ -78,7 +78,7 @@ def checked_count(devices: int, asked: Request) -> int:
 
 @contextmanager
 def where_possible() -> Iterator[None]:
-    """Suppress the errors of an impossible split, such as an operator that a device cannot run."""
+    """Suppress the errors of an impossible split, for example if a device cannot run an operator."""
     try:
         yield
     except (UsageError, DoesNotFit) as error:
@@ -319,8 +319,8 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split the operators at the positions `switch` to `end` - 1 by channels. Split all earlier operators as the
-    argument `front` states.
+    """Split the operators before the position `switch` as the argument `front` states. Split the operators at the
+    positions `switch` to `end` - 1 by channels.
     """
     found = {}
     for i, op in enumerate(graph.ops):

@@ -202,7 +202,7 @@ class _Sharder(Tiles):
     - 1 along the axis.
     """
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Maps a tensor and a number of rows to the tensor that holds only the first rows."""
+    """Maps a tensor and a number n to the tensor that holds only the first n rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a sent tensor and the receiving device to the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
@@ -305,7 +305,7 @@ class _Sharder(Tiles):
         row = row_op(OperatorContext(self.graph, op))
         channels = self.tensors[op.inputs[0]].shape[-1]
         own = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
-        if not isinstance(row, RowOp) or len(own) == 1:  # The sums of one device are not partial.
+        if not isinstance(row, RowOp) or len(own) == 1:  # A device's sums over all channels are complete.
             self._run_channels(op)
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
@@ -392,10 +392,9 @@ class _Sharder(Tiles):
         return self.channels_of(t, slice(first, end), filter_axis(self.tensors[t], op))
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Remove the last input rows, if the windows do not reach the rows on any device that runs the operator.
-
-        Each row is sent once, so all operators that read a tensor get an equal number of rows. The argument `readers`
-        has the devices that run the operator.
+        """Remove the last input rows if no operator on the devices `readers` reads the rows. Each row is sent only
+        once, so all operators that read a tensor get the same rows. The argument `readers` has the devices that run the
+        operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:

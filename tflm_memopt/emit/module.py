@@ -39,7 +39,7 @@ class Module:
     sizes: Mapping[TensorId, int]
     arena: int
     at: Mapping[TensorId, int]
-    """Maps the inputs and outputs, of the model and of its custom operators, to their offsets in the arena in bytes."""
+    """Maps each input and output of the model, and of its custom operators, to the offset in the arena in bytes."""
     ports: Ports
     """Inputs and outputs of the model in the order of the .tflite file. A streamed input has the shape of the rows in
     one push.

@@ -34,7 +34,7 @@ def source(name: str, made: Mapping[int, OwnKernel] = MADE) -> str:
 
 
 def definitions(made: Mapping[int, OwnKernel]) -> str:
-    """Return the C code of the user's kernels. A C file must have the returned code before the line that includes
+    """Return the C code of the user's kernels. In a C file, the returned code must come before the line that includes
     tmo/embed.h.
     """
     return f"{_definitions(made)}\n#define TMO_OWN 1\n#define TMO_OWN_KERNELS kernels\n"

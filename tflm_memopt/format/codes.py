@@ -246,8 +246,8 @@ class Part(enum.IntEnum):
     FEW_PIXELS = 29
     """With the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code."""
     WHOLE_POOLS = 30
-    """With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without TMO_FLAG_ITERATIVE and TMO_FLAG_SUMS faster
-    than the general code.
+    """With the DSP extension, TMO_PART_WHOLE_POOLS is faster than the general code for pools that have neither
+    TMO_FLAG_ITERATIVE nor TMO_FLAG_SUMS.
     """
     SEVERAL_ROWS = 31
     """TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code.
@@ -273,4 +273,4 @@ class Part(enum.IntEnum):
     DSP_ONE_SCALE = 40
     """TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale."""
     DSP_WINDOWS = 41
-    """TMO_PART_DSP_WINDOWS runs TMO_PACKING_DSP_DENSE with windows of several pixels."""
+    """TMO_PART_DSP_WINDOWS runs operators that have the packing TMO_PACKING_DSP_DENSE and windows of several pixels."""

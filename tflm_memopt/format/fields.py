@@ -150,7 +150,7 @@ class RecordLayout:
 
 @cache
 def stored(record: type) -> tuple[Stored, ...]:
-    """Return the stored fields of a record. The fields that the mapping `DERIVED` names come last."""
+    """Return the stored fields of a record. The fields in the mapping `DERIVED` come last."""
     hints = typing.get_type_hints(record, include_extras=True)
     derived: Mapping[str, Type] = getattr(record, "DERIVED", {})
     return (

@@ -20,9 +20,11 @@ MAX_POOL_AREA = 1 << 23
 MAX_SOFTMAX_CHANNELS = 4095
 """Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31."""
 MAX_PLACES = 1 << 23
-"""Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index."""
+"""Maximum number of channels of ARG_MAX. The index of a channel must fit 23 bits."""
 MAX_ADD_SHIFT = 22
-"""Maximum left shift of an operand of ADD in bits, so that shifted values of 9 bits fit int32."""
+"""Maximum number of bits by which an operand of ADD is shifted to the left. A value of 9 bits still fits an int32 after
+the shift.
+"""
 MAX_SHIFT = 30
 """Maximum left shift of an int32 sum in bits."""
 MAX_S16_SHIFT = 7
@@ -38,7 +40,7 @@ TABLE_BYTES = 256
 CURVE_WORDS = 128
 """Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]."""
 LSTM_SCALES = 12
-"""Number of multipliers of an LSTM, and number of shifts of an LSTM."""
+"""Number of multipliers of an LSTM. An LSTM has equally many shifts."""
 PROGRAM_BASE = 255
 """Value of tmo_tensor.base for a tensor that is a constant in the program."""
 LINK_BASE = 254
@@ -51,7 +53,7 @@ FIVE_PIXELS = 5
 """Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once."""
 FIVE_VALUES = 96
 """If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once.
-With at most TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core.
+If a window has at most TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core.
 """
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies to scratch at a time."""

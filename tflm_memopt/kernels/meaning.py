@@ -151,7 +151,7 @@ OPS: Mapping[str, Callable[..., Number]] = {
 }
 """Functions that compute the results of operations. The interpreter keeps only the lower 32 bits of integer results.
 
-An operation listed in OWN has the old value of its result register as its first operand.
+For an operation listed in OWN, the first operand is the old value of the result register.
 """
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift")

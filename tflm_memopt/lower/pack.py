@@ -116,8 +116,8 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return four numbers for each operand, the left shift and the scale (m2, c and e), and then the scale of the
-    output.
+    """For each operand, return four numbers: the left shift and the scale (m2, c and e). The scale of the output
+    follows.
     """
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts

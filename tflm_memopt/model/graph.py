@@ -20,8 +20,8 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """Key in a WRITE_STATE operator's options for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""An SVDF becomes two operators: a dense layer (FEATURES), and sums along time (TIME). Each has all operands of the
-SVDF.
+"""An SVDF becomes two operators: a dense layer (FEATURES), and sums along time (TIME). Both operators have all operands
+of the SVDF.
 """
 OPERANDS = "operands"
 """Key in a VIEW operator's options for the operands that get the new shape."""

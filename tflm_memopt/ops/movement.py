@@ -95,7 +95,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    If the argument `whole` is true, return None if the operator's first output row does not need the last input row.
+    If the argument `whole` is true, the operator's first output row must need the last input row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None

@@ -153,7 +153,8 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     rows = first[known]
     if len(known) == 1:
         yield Access(int(rows[0] - known[0]), 1, 1, extent)
-    # The first two distances between windows are tried, because the first window may begin in padding.
+    # If the first window begins in padding, the first distance between windows differs from the others, so the second
+    # distance is tried, too.
     for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
         if step >= 0:
             yield Access(int(rows[k] - step * known[k]), step, 1, extent)

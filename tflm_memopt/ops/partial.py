@@ -29,7 +29,7 @@ _ADD_SUMS = struct.Struct("<Bibbb")
 
 
 def bytes_of(low: int, high: int) -> int:
-    """Return how many bytes a signed integer needs for all values from `low` to `high`, or 4 if it needs more.
+    """Return how many bytes a signed integer needs for all values from `low` to `high`, but at most 4.
 
     >>> bytes_of(-128, 127), bytes_of(-129, 0), bytes_of(0, 2**23), bytes_of(0, 2**40)
     (1, 2, 4, 4)

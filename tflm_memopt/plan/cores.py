@@ -171,8 +171,8 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
-    """Yield divisions that give core 0 about the fraction `first` of the work. Each yielded pair also has the fraction
-    of work that the division adds to each core.
+    """Yield divisions that give core 0 about the fraction `first` of the work. Each division comes with the fraction of
+    work that it adds to each core.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:

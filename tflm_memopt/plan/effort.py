@@ -112,7 +112,7 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left, and otherwise record that `part` was shortened."""
+        """Return whether more than `seconds` seconds are left. If not, record that `part` was shortened."""
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None

@@ -63,7 +63,7 @@ def _border(graph: Graph, start: int) -> TensorId:
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """The returned model has no signatures, because the original signatures may name missing inputs and outputs."""
+    """The returned model has no signatures, because it may lack inputs and outputs of the original signatures."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

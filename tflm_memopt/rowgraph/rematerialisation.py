@@ -31,8 +31,8 @@ class Choice:
     multiply-accumulates is for the whole model.
     """
     bound: int
-    """Number of bytes of complete tensors that RAM must hold when a gate's multiplication starts. For several gates,
-    the bound is the largest number.
+    """Number of bytes of complete tensors that RAM must hold when a gate's multiplication starts. If there are several
+    gates, the bound is the largest of their numbers.
     """
 
 
@@ -137,7 +137,7 @@ class _Seen:
 
 
 def _ways(seen: _Seen, key: int, k: int, late: Collection[TensorId]) -> Iterator[Choice]:
-    """Yield a choice without repeated operators, and then choices that repeat more operators and need less RAM."""
+    """Yield choices. The first repeats no operator, and each later choice repeats more operators and needs less RAM."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))

@@ -27,7 +27,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of `n` new rows, and the description of the sliding input.
 
-    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small number of
+    If `layers` is not None, only the first `layers` operators may restrict their work to new rows. A small value of
     `layers` often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide
     `n`.
     """

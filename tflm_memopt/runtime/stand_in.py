@@ -140,8 +140,8 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _in_float(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Cast the operands and results that have the type of the first result. An operator that pads needs a zero point of
-    0, because TFLM pads float32 values with 0.
+    """Let the operator compute in float32: cast all operands and results that have the type of the first result. An
+    operator that pads needs a zero point of 0, because TFLM pads float32 values with 0.
     """
     if not op.outputs or ABSENT in op.inputs or (dtype := graph.tensors[op.outputs[0]].dtype) not in CAST:
         return None

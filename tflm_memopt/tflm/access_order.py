@@ -1,8 +1,8 @@
 """Order in which kernels access their tensors, which determines whether an output may overlap an input. A test verifies
-the orders of the reference kernels by logging each load and store of TFLM's code (tests/tflm/test_access_order.py). For
-kernels of CMSIS-NN and ESP-NN the order is unknown, so their outputs never overlap their inputs. A compiler may move a
-store above a load of another type, unless one of the types is a byte. If a kernel reads one type and writes another,
-and neither type is a byte, the order counts as unknown.
+the orders of the reference kernels by logging each load and store of TFLM's code (tests/tflm/test_access_order.py). The
+order is unknown for kernels of CMSIS-NN and ESP-NN, so no plan lets their outputs overlap their inputs. A compiler may
+move a store above a load of another type, unless one of the types is a byte. If a kernel reads one type and writes
+another, and neither type is a byte, the order counts as unknown.
 """
 
 import math

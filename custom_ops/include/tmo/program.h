@@ -21,8 +21,9 @@
 #define TMO_MAX_EXTENT 1073741824u /* Maximum height or width of a window. All stripes of a tensor together have fewer than TMO_MAX_EXTENT rows. */
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that the sum of the pixels fits int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
-#define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX, so that 23 bits hold the channel's index. */
-#define TMO_MAX_ADD_SHIFT 22 /* Maximum left shift of an operand of ADD in bits, so that shifted values of 9 bits fit int32. */
+#define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX. The index of a channel must fit 23 bits. */
+/* Maximum number of bits by which an operand of ADD is shifted to the left. A value of 9 bits still fits an int32 after the shift. */
+#define TMO_MAX_ADD_SHIFT 22
 #define TMO_MAX_SHIFT 30 /* Maximum left shift of an int32 sum in bits. */
 /* Maximum shift of an int64 sum. The C library multiplies an int64 sum by a factor, and then shifts the product right by `15 - shift` bits. */
 #define TMO_MAX_S16_SHIFT 7
@@ -30,14 +31,14 @@
 #define TMO_INDEX_BYTES 4 /* Size of an int32 index in bytes. In a tensor of int32 indices, each byte of an index counts as a channel. */
 #define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
-#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, and number of shifts of an LSTM. */
+#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM. An LSTM has equally many shifts. */
 #define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a tensor that is a constant in the program. */
 #define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
 #define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once. */
-/* If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. With at most TMO_FIVE_VALUES
- * values, the weights of two channels fit the cache of the core. */
+/* If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. If a window has at most
+ * TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
 #define TMO_ROOM_FOR_PIXELS 4 /* If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is TMO_ROOM_FOR_PIXELS + n. */
@@ -242,7 +243,7 @@ enum {
   TMO_PART_AT_ONCE = 27, /* In one call of a kernel, TMO_PART_AT_ONCE computes several consecutive iterations, each of which has one pixel. */
   TMO_PART_TWO_ROWS = 28, /* With TMO_PART_TWO_ROWS, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* With the DSP extension, TMO_PART_FEW_PIXELS computes tiles of several pixels faster than the general code. */
-  /* With the DSP extension, TMO_PART_WHOLE_POOLS computes pools without TMO_FLAG_ITERATIVE and TMO_FLAG_SUMS faster than the general code. */
+  /* With the DSP extension, TMO_PART_WHOLE_POOLS is faster than the general code for pools that have neither TMO_FLAG_ITERATIVE nor TMO_FLAG_SUMS. */
   TMO_PART_WHOLE_POOLS = 30,
   TMO_PART_SEVERAL_ROWS = 31, /* TMO_PART_SEVERAL_ROWS computes several rows of an operator without packed weights faster than the general code. */
   TMO_PART_CLAMPS = 32, /* With the DSP extension or Helium, TMO_PART_CLAMPS runs operators whose output limits are narrower than the int8 range. */
@@ -254,7 +255,7 @@ enum {
   TMO_PART_CONSTANTS = 38, /* TMO_PART_CONSTANTS supports operands that are constants of the program. */
   TMO_PART_DSP_WIDE = 39, /* TMO_PART_DSP_WIDE runs packed convolutions whose scratch is larger or smaller than usual. */
   TMO_PART_DSP_ONE_SCALE = 40, /* TMO_PART_DSP_ONE_SCALE replaces TMO_PART_DSP_TRIPLES for dense layers whose channels all have the same scale. */
-  TMO_PART_DSP_WINDOWS = 41, /* TMO_PART_DSP_WINDOWS runs TMO_PACKING_DSP_DENSE with windows of several pixels. */
+  TMO_PART_DSP_WINDOWS = 41, /* TMO_PART_DSP_WINDOWS runs operators that have the packing TMO_PACKING_DSP_DENSE and windows of several pixels. */
 };
 
 typedef enum {

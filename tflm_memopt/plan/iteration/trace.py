@@ -213,7 +213,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Array of numbers that each encode an operator and a request. The request EXECUTE runs an iteration of the
+    """Each number of the array encodes an operator and a request. The request EXECUTE runs an iteration of the
     operator.
     """
     iteration: Ints

@@ -317,7 +317,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
     window, each = w.op.window, stripes(w.out_channels)
     taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
     pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
-    # The kernel lists the taps of each clipped window. The windows of a row that are not clipped share one list.
+    # The kernel lists the taps of each clipped window. All other windows of a row share one list.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     passes = (w.pixels - pairs) * each
     return replace(

@@ -23,8 +23,8 @@ SECONDS = 0.1
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return up to three operator orders that are worth planning. A streamed input or several devices allow only the
-    model's order.
+    """Return up to three operator orders that are worth planning. With a streamed input or several devices, only the
+    model's own order is possible.
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)

@@ -229,7 +229,9 @@ def _pixels(op: RowOp, scratch: int) -> int:
 
 
 def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
-    """For each packed convolution of the group, return the sizes in bytes of scratch for fewer pixels than usual."""
+    """Packed convolutions of the group may have scratch for fewer pixels than usual. Return the possible sizes of the
+    scratch in bytes.
+    """
     ops = [op for op in chain.ops[group.first : group.last] if op.packing in SCRATCH_VARIES]
     fewer = {op.scratch_bytes(op.writes.w, pixels=pixels) for op in ops for pixels in range(1, PACKED_PIXELS)}
     return sorted(fewer - {0}, reverse=True)

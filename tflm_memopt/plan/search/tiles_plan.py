@@ -37,7 +37,7 @@ class Settings:
     cache: bool = True
     """Whether buffers may keep rows that two stripes need."""
     recompute: bool = True
-    """Whether two stripes may both compute a row that both need."""
+    """Whether a row that two stripes need may be computed twice."""
     group_channels: int = 8
     """Number of channels that a chain of layers computes at a time, or 0 for all channels."""
     overlap: bool = True
