@@ -32,8 +32,8 @@ a stack deeper than the stack of `Invoke()`. If `fit` prints *without radio*, th
 that only fits in the external RAM counts as a model that does not fit.
 
 **MHz** is the clock in the board's definition or, if the definition has no clock, the chip's highest clock. The column
-*waits* states the flash's wait states and the bytes of a flash line, if both numbers are known. The [modelled
-cycles](cycles.md) depend on the wait states.
+*waits* has the number of the flash's wait states and the number of bytes of a flash line, if both numbers are known.
+The [modelled cycles](cycles.md) depend on the wait states.
 
 **Flash** for inference is the board's flash minus the core's flash. The model, the library and TFLM share the flash.
 

@@ -99,8 +99,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
 }
 
 /* Gathers the values of a pixel whose window is completely inside the input. The number of bytes `taps` of each row must be at least 3, but not a
- * multiple of 4. In a long row, the last word begins with bytes that the function has already widened. A shift removes these bytes, and adds zeros
- * at the end of the row, where the weights are 0. */
+ * multiple of 4. In a long row, the last word begins with bytes that the function has already widened. A shift removes the widened bytes, and adds
+ * zeros at the end of the row, where the weights are 0. */
 static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
   const uint32_t step = c->step, left = taps % 4, whole = taps - left;
   int16_t *to = c->at;

@@ -1,4 +1,6 @@
-"""A Cortex-M4 runs programs without a target correctly, and in fewer instructions than a Cortex-M3."""
+"""A Cortex-M4 correctly runs programs that were converted without `--target`. It needs fewer instructions than a
+Cortex-M3.
+"""
 
 from functools import cache
 

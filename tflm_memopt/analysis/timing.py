@@ -106,7 +106,9 @@ class Rates:
     kernels: Mapping[str, KernelRates]
     """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" stands for all other types."""
+    """For each type of operator, the cycles per instruction of TFLM with CMSIS-NN. The key "" stands for all other
+    types.
+    """
     without_waits: Mapping[str, KernelRates]
 
     def builtin(self, counts: Mapping[str, float]) -> Span:

@@ -37,7 +37,8 @@ class SplitCost(NamedTuple):
     bytes, and 2 if the largest arena is even larger.
     """
     weights: float
-    """Size of the weights on the device with most weights, divided by the mean of all devices, but at least FAIR_PART.
+    """Size of the weights on the device with the most weights, divided by the mean of all devices, but at least
+    FAIR_PART.
     """
     ram: int
     sent: float

@@ -207,8 +207,8 @@ def _centred(q: Quantization) -> Ints:
 
 
 def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """Return the product of each input and a multiplier. As in TFLM's MultiplyByQuantizedMultiplier, a left shift wraps
-    like an int32.
+    """Return the product of each input and a multiplier. As in TFLM's MultiplyByQuantizedMultiplier, the result of a
+    left shift wraps around like an int32.
     """
     if multiplier.shift > MAX_SHIFT:
         raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")

@@ -43,8 +43,8 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that is left for layouts."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. After each failed layout, the limit for the bytes of a group is
-lowered.
+"""How many layouts with tensors in slow memory are tried. After each failed layout, the limit for the bytes of a group
+is lowered.
 """
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or the fraction REVERSED_GAIN of the head."""

@@ -121,8 +121,8 @@ class BoardFit:
     """Size in bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
     known: bool = True
-    """True if the arena use of all operators is known. If the arena use of an operator is unknown, `ram_left` is an
-    upper bound.
+    """True if the arena bytes of all operators are known. If the arena bytes of an operator are unknown, `ram_left` is
+    an upper bound.
     """
     runs: bool = True
     slow_left: int = 0

@@ -28,7 +28,9 @@ SHORT = 16
 SLACK = 16
 """Before a search, RowGroups.in_all_orders() multiplies the limit in bytes by 1 + 1 / SLACK."""
 FUSING = 0.5
-"""The search for groups of several operators that run row by row gets at least this fraction of the time budget."""
+"""The search for groups of several operators that run row by row gets at least the fraction FUSING of the time
+budget.
+"""
 LONG = 0.1
 """Extra time budget of the search for the longest groups, as a fraction of the time budget for all groups without
 tiles.
@@ -51,8 +53,8 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. If
-    `low` is true, the field `spread` has the size of each group, largest first. Otherwise, the field has only the sum
-    of the sizes.
+    `low` is true, the field `spread` has the size of each group, largest first. If `low` is false, the field `spread`
+    has only the sum of the sizes.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)

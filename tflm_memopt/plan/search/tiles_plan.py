@@ -29,7 +29,7 @@ class Settings:
     """Number of rows of a streamed input that arrive together."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """For feature maps of at most this height, the search also tries a single stripe with all rows."""
+    """For feature maps of at most `whole_map` rows, the search also tries a single stripe with all rows."""
     tile: int = 1
     """Number of columns per iteration, or a number above the tensor's width for whole rows."""
     at_once: int = 1
@@ -46,7 +46,7 @@ class Settings:
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in a tiled group, divided by the time of a multiply-accumulate in whole rows."""
     epsilon: float = 1e-4
-    """Compared with a smaller plan, a larger plan must save at least this fraction of the original model's
+    """Compared with a smaller plan, a larger plan must save at least the fraction `epsilon` of the original model's
     multiply-accumulates.
     """
 
