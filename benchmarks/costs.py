@@ -61,9 +61,10 @@ DIGITS = 4
 CARE = 0.75
 """If CARE is 0, the fit minimizes absolute errors. If CARE is 1, the fit minimizes relative errors."""
 LARGER_ERROR = 1.02
-"""The fit of a kernel omits a cost if the omission makes the error at most LARGER_ERROR times as large."""
+"""The fit of a kernel omits a cost if the error without the cost is at most LARGER_ERROR times the error with the cost.
+"""
 MORE = 4
-"""Number of other random networks that the script draws whenever a network has rare kernels."""
+"""For each MORE other random networks, the script draws one random network with rare operators."""
 EFFORT = 0.01
 """Effort of the search for the plans whose instructions are counted. The estimated costs do not depend on the quality
 of plans, so a low effort is enough.

@@ -37,8 +37,8 @@ from tflm_memopt.targets.boards import Board, board, boards
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""Maps a core without published timings to a similar core and two factors. The factors times the cycles of the similar
-core are the lower and the upper bound of the cycles.
+"""Maps a core without published timings to a similar core and two factors. The cycles of the similar core, multiplied
+by the factors, give the lower and the upper bound of the cycles.
 
 For the programs of tigris-bench, an M33 needs 0.66 to 0.88 times the cycles of an M4, and an M7 needs 0.28 to 0.65
 times. For ST's library in MLPerf Tiny, an M33 needs 0.81 to 0.90 times the cycles of an M4, and an M7 needs 0.54 to

@@ -132,9 +132,9 @@ def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
 
 
 def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
-    """Return the cycles per instruction and per iteration. If all iterations of a kernel have similar numbers of
-    instructions, a fit cannot tell both figures apart. The cycles per iteration are 0 if the fit is about as good
-    without them.
+    """Return the cycles per instruction and per iteration. If all iterations of a kernel execute about equally many
+    instructions, a fit cannot tell the cycles per instruction from the cycles per iteration. The cycles per iteration
+    are 0 if the fit is about as good without them.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 

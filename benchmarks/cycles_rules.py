@@ -116,8 +116,8 @@ class Pipeline:
     multiple: int = 1
     """Number of cycles that a load or store of several words takes in addition to one cycle per word."""
     paired: bool = True
-    """Whether a load or store directly after a load takes one cycle less. No cycle is saved if the first load loads the
-    address that the second instruction uses.
+    """Whether a load or store takes one cycle less if it directly follows a load. No cycle is saved if the first load
+    loads the address that the second instruction uses.
     """
     address: int = 1
     """Number of cycles that a load or store waits if the previous instruction computed the address."""
@@ -130,8 +130,8 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of the instruction `one` after the instruction `before`. If `one` is a branch, the branch
-        is not taken.
+        """Return the cycles of the instruction `one` after the instruction `before`. If `one` is a branch, the result
+        assumes that the branch is not taken.
         """
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:

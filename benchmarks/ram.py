@@ -21,8 +21,8 @@ TITLES = (
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """Return one row for the input in the arena, and one row for a streamed input. If `--int8-io` changes the model,
-    also return two rows for the changed model.
+    """Return a table row for the model with its input in the arena, and a table row for the model with a streamed
+    input. If `--int8-io` changes the model, also return two rows for the changed model.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

@@ -42,7 +42,9 @@ def _writer(table: InstructionTable) -> "ScheduledWriter":
 
 
 def operands_struct(kernel: KernelProgram) -> str:
-    """Return the C struct with a kernel's arguments: pointers, extents and parameters. All cores share the struct."""
+    """Return the C struct with a kernel's arguments: pointers, extents and parameters. The struct is the same for all
+    cores.
+    """
     lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors if not t.values]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
@@ -86,8 +88,8 @@ def element_function(
 ) -> str:
     """Return C code that defines a function with a macro of tmo/elements.h.
 
-    The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. Loops around the
-    innermost loop must have one iteration.
+    The innermost loop of the kernel must compute one element of `y` from `x`, or from `x` and `other`. All other loops
+    of the kernel must have a single iteration.
     """
     kernel, writer = for_target(kernel, table), ScheduledWriter(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -136,7 +138,7 @@ class ScheduledWriter(Writer):
             self.width = kept
 
     def kept(self, body: Sequence[Statement]) -> int:
-        """Set the width of the vector unit's elements for a loop. Return the width, or 0 if the loop has elements of
+        """Set the vector unit to the width of a loop's elements. Return the width, or 0 if the loop has elements of
         several widths.
         """
         return 0

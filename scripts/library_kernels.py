@@ -31,7 +31,7 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Each pair has the end of a kernel's C name, and the kernel. A host compiles the kernels in PACKED as C loops."""
+"""Pairs: the last part of a kernel's C name, and the kernel. A host compiles the kernels in PACKED as C loops."""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
@@ -44,15 +44,15 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. The C expression of an argument that is not in `given`
-    is the argument's name.
+    """C expressions for the kernel's arguments. For an argument that is not in `given`, the C expression is the
+    argument's name.
     """
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""
     ends: str = ""
     calls: Mapping[str, str] = {}
-    """The keys are the first lines of C functions that call the kernel. The values are the arguments of the calls."""
+    """Maps the first line of each C function that calls the kernel to the arguments of the call."""
     at_once: int = 0
     """Number of elements that the C function computes at once in a loop of tmo/elements.h, or 0 if the kernel has its
     own loops.
@@ -227,8 +227,7 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel that computes several adjacent, aligned elements at once. The argument `turns` is the number of
-    elements.
+    """Return a kernel that computes `turns` adjacent, aligned elements at once.
 
     A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """

@@ -55,8 +55,8 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
     If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
     rewrite is legal for all loops that vectorise() accepts. If `apart` is true, the inner loops may be vector loops.
-    With `apart`, the code between the inner loops runs for one iteration after the other, which saves registers. The
-    code between the inner loops must not change values that several iterations read.
+    The code between the inner loops then runs completely for one iteration before it runs for the next iteration, which
+    saves registers. The code between the inner loops must not change values that several iterations read.
     """
 
     def jammed(loop: For) -> For:

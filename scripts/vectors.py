@@ -97,8 +97,8 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Return the operations that divide x by 2^e, and round halves away from zero. The core rounds halves up. Halves of
-    a negative x are rounded away from zero, because 1 is first subtracted from x if e is not 0.
+    """Return the operations that divide x by 2^e, and round halves away from zero. The core itself rounds halves up, so
+    1 is first subtracted from each negative x if e is not 0.
     """
     x, exponent = one.operands
     if not one.to.along:

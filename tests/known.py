@@ -157,7 +157,7 @@ def wake_word_v1(
 def mixed_windows(
     net: Net, channels: int = 30, rows: int = 2, length: int = 4, layers: Sequence[Pair] = ((5, 9), (7, 11), (9, 15))
 ) -> bytes:
-    """For each layer, the argument `layers` has the number of rows of both windows."""
+    """Each layer has two windows. The argument `layers` has the number of rows of each window."""
     streaming = Streaming(net)
     x = streaming.window("a", net.input((1, rows, 1, 40)), length - 1, first=-3)
     x = conv(net, x, channels, (length, 1), (rows, 1), padding="VALID")

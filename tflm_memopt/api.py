@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
 
 SHORT_NETWORK = 40
-"""If a network has at most SHORT_NETWORK operators, the search for each device runs with full effort."""
+"""Maximum number of operators of a network for which the search for each device runs with full effort."""
 Link = str | Collection[float]
 """Speed of a link: a text, or two numbers (bytes per second, and milliseconds of latency)."""
 
@@ -127,8 +127,8 @@ def optimize_devices(
     `memory` has two sizes for each device: the RAM for the arena and the flash for the model, such as "20kB,128kB". The
     size of the flash may be omitted. With `memory` and a link, the result is the fastest split that fits. With `memory`
     but without a link, the result is the split that fits and sends the fewest bytes. Without `memory`, the largest
-    device needs as little memory as possible. The option `board` names the board of every device, with the clock and
-    the core for the estimates.
+    device needs as little memory as possible. The option `board` names the board of every device. The estimates are for
+    the board's clock and core.
 
     Raises UsageError for a network or options that several devices do not support. Raises DoesNotFit if `memory` is too
     small, or if a device's model does not fit on the board. Raises the errors of optimize() for each device's model.
@@ -161,8 +161,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of up to `devices` devices: the least memory of the largest device for each inference time.
 
-    The frontier includes the network on one device, and each of its points is planned and checked. The function takes
-    the arguments of optimize_devices(), and requires a clock.
+    The frontier includes the network on one device. Each point of the frontier is planned and checked. The function
+    takes the arguments of optimize_devices(), and requires a clock.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -182,7 +182,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     def one(data: bytes, name: str, limited: bool) -> tuple[Optimized, Planned | None]:
         part = min(1.0, SHORT_NETWORK / len(network.graph.ops))
         changed: OptimizeOptions = {"max_instructions": None}
-        if limited:  # The network has lost its dead channels before the split.
+        if limited:  # Dead channels were removed before the network was split.
             changed = {"effort": part * asked.options.effort, "fold": False}
         return optimize_planned(data, name=name, progress=progress, **OptimizeOptions(**{**own, **changed}))
 

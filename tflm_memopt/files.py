@@ -30,7 +30,7 @@ NOT_IN_NAMES = frozenset('<>:"/\\|?*')
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }
-"""File names for which Windows opens a device. An extension of the name changes nothing."""
+"""File names for which Windows opens a device. Windows also opens the device if an extension follows the name."""
 NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 

@@ -23,7 +23,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* offset from `bytes` to the workspace, a multiple of 16 */
   uint32_t workspace_bytes;
-  const void *source; /* the tmo_source of an external input, the address of all rows of a streamed input, or NULL */
+  const void *source; /* address of the tmo_source of an external input, or of the first row of a streamed input; otherwise NULL */
 } tmo_arena;
 
 /* After a forbidden write, the field `byte` is the arena offset of the first wrongly written byte. If the field `byte` is negative, the wrongly

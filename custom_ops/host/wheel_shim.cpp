@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file registers the custom operator with the official tflite-micro wheel, which exports C++ symbols but has no headers.
  *
- * The declarations of this file repeat the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks the
- * layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load the library of the
- * tflite-micro wheel before this library, because this library uses symbols of the wheel. */
+ * The declarations of this file repeat the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks
+ * the layout before it writes to the wheel's resolver, so a wheel with a different layout causes an error message instead of a crash. Load the
+ * library of the tflite-micro wheel before this library, because this library uses symbols of the wheel. */
 #include <cstddef>
 #include <cstdint>
 

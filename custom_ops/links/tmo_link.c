@@ -196,7 +196,7 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 void tmo_link_begin(tmo_link *link) {
   for (uint8_t i = 0; i < link->n_devices; ++i) {
     tmo_peer *const peer = &link->peers[i];
-    if (peer->have > TMO_LINK_HEAD) { /* The previous inference did not receive the rest of a row. */
+    if (peer->have > TMO_LINK_HEAD) { /* the previous inference ended before all bytes of a row had arrived */
       peer->skip = get16(peer->head + AT_BYTES) - (peer->have - TMO_LINK_HEAD);
       peer->have = 0;
     }

@@ -29,8 +29,8 @@ typedef struct {
   /* Copies bytes that have arrived from the device `peer`. receive() returns the number of copied bytes, or a negative number if the connection is
    * broken. */
   int32_t (*receive)(void *context, uint8_t peer, uint8_t *bytes, uint32_t room);
-  /* Waits until bytes from the device `peer` arrive, but not longer than `milliseconds`. If the argument `sends` is true, poll() may return as soon
-   * as more bytes can probably be sent. poll() returns the number of milliseconds that have passed since the call. */
+  /* Waits until bytes from the device `peer` arrive, but not longer than `milliseconds`. If the argument `sends` is true, poll() may also return as
+   * soon as send() can probably take more bytes. poll() returns the number of milliseconds that have passed since the call. */
   uint32_t (*poll)(void *context, uint8_t peer, bool sends, uint32_t milliseconds);
   void *context;
 } tmo_transport;
@@ -67,8 +67,8 @@ typedef struct {
 } tmo_link;
 
 /* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The number of the first inference is
- * the argument `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses the argument `first`. To detect a
- * restart of device 0, call tmo_link_open() with another argument `first` after each restart. */
+ * the argument `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses the argument `first`. After
+ * each restart, device 0 must pass another value of `first`, so that the other devices detect the restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

@@ -84,7 +84,7 @@ static bool check_stripes(const tmo_group *group, const tmo_tensor *t) {
   return t->advance > 0 && t->rows >= t->advance && (uint32_t)group->stripes * t->advance < TMO_MAX_EXTENT;
 }
 
-/* Checks that a tensor's column windows contain each row of a stripe once, and are inside their buffer. */
+/* Checks that the column windows of a tensor together have as many rows as a stripe, and are inside the buffer of the tensor. */
 static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   if (!tmo_has_column_windows(t)) return true;
   if (!tmo_has_constant(c, t->column_windows, t->n_column_windows * sizeof(tmo_column_window), 4) || !tmo_may_read(c, t->n_column_windows)) return false;
@@ -107,8 +107,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks one operand of an operator. If the operand has column windows or channel groups, an earlier operator of the group must write the operand,
- * with the same channel groups. */
+/* Checks one operand of an operator. If the operand has column windows or channel groups, the operand must be the output of an earlier operator in
+ * the same group. Both operators must then have the same channel groups. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;

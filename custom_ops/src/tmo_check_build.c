@@ -19,7 +19,7 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
   if (h->magic != TMO_MAGIC) return TMO_ERROR_MAGIC;
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
   if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
-  /* a header may list too few parts; tmo_check() and tmo_run() then both ignore the features of the missing parts */
+  /* the header of a damaged program may omit a part that the program needs; tmo_check() and tmo_run() then both ignore the part */
   if ((h->parts & ~(uint64_t)(TMO_PARTS)) != 0) return TMO_ERROR_KERNEL;
   if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
   if (h->input > TMO_INPUT_LINK || h->pools > (tmo_has_part(TMO_PART_SLOW_MEMORY) ? 1 : 0) || h->size < sizeof(tmo_header) + h->pools * sizeof(tmo_pool)) return TMO_ERROR_TABLE;

@@ -31,8 +31,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
 }
 
 /* Returns true if each window along an axis begins before the end of the input and covers at least one input element. The argument `there` is the
- * number of input elements from earlier inferences. A window that begins before the input reads elements from earlier inferences instead of
- * padding. All arguments are uint16_t, so no sum of them wraps. */
+ * number of input elements from earlier inferences. If `there` is not 0, a window that begins before the input reads elements from earlier
+ * inferences, and no padding. All arguments are at most 65,535, so their sums fit uint32_t. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -201,8 +201,7 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   return pointwise(o->op) && same_pixels && o->in->channels <= TMO_MAX_PLACES && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Checks that each pixel of a GATHER operator's indices selects a row of the table. The indices of a GATHER operator must not be a streamed or
- * external input, because streamed and external inputs have int8 pixels. */
+/* Checks that each pixel of a GATHER operator's indices selects a row of the table. The indices must not be a streamed or external input. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -210,7 +209,8 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* Returns whether each iteration in a group with tiles sends or receives one whole row of adjacent bytes. */
+/* In a group without tiles, returns true. In a group with tiles, returns whether each iteration sends or receives one whole row, and the bytes of
+ * the row are adjacent. */
 static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
   if (!tmo_is_tiled(o->group)) return true;
@@ -258,7 +258,8 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of the n-th row that an iteration reads. Returns 0 if the iteration reads at most n rows. */
+/* Returns the size in bytes of row n of the rows that an iteration reads, or 0 if the iteration reads no row n. The count begins with row 0 of the
+ * first operand, and continues with the rows of the next operand. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -302,8 +303,8 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that operand 0 is one whole row, and that each pixel of operand 1 has the indices of a pixel of operand 0. The indices must be in the arena,
- * because a streamed or external input has int8 pixels. */
+/* Checks that operand 0 is one whole row, and that each pixel of operand 1 has the indices of a pixel of operand 0. Neither operand may be a
+ * streamed or external input. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_tensor *from = &c->tensors[op->input[0]], *indices = &c->tensors[op->input[1]];

@@ -98,9 +98,9 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers the values of a pixel whose window is completely inside the input. The number of bytes `taps` of each row must be at least 3, but not a
- * multiple of 4. In a long row, the last word begins with bytes that the function has already widened. A shift removes the widened bytes, and adds
- * zeros at the end of the row, where the weights are 0. */
+/* Gathers the values of a pixel whose window is completely inside the input. The argument `taps` is the number of bytes of each row in the window.
+ * `taps` must be at least 3, and must not be a multiple of 4. In a long row, the last word begins with bytes that the function has already widened.
+ * The function shifts the word, which removes the widened bytes and appends zeros. The weights for the appended zeros are 0. */
 static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
   const uint32_t step = c->step, left = taps % 4, whole = taps - left;
   int16_t *to = c->at;
@@ -112,8 +112,8 @@ static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, u
   }
 }
 
-/* Gathers the values of a pixel from whole rows, if the window has only few bytes of each row. To save time, the function pads a row before it widens
- * the bytes of the row. */
+/* Gathers the input values of one output pixel row by row, for windows with at most TMO_SHORT_ROW bytes per row. To save time, the function pads
+ * each row before it widens the bytes of the row. */
 TMO_PLAIN_LOOPS static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;

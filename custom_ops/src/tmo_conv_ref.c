@@ -114,9 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes the operator's pixels. The bytes of the window must not be adjacent, and must fit on the stack. The function
- * estimates whether copying the bytes of a window saves time. With the DSP extension, the function allows fewer bytes for a window of whole rows than
- * for other windows. */
+/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack. is_small()
+ * returns false if the bytes of a window are already adjacent, do not fit on the stack, or are so many that the copy would save no time. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

@@ -64,9 +64,9 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
 
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
-/* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. Each
- * iteration of an iterative COPY operator moves one input row to places in the only output row. The field phase_step of a move changes the address of
- * the moved bytes in the input row. In an iterative COPY operator, phase_step changes the address in the output row. */
+/* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. An
+ * iterative COPY operator has only one output row, and each iteration copies bytes of one input row into the output row. The field phase_step of a
+ * move changes the address of the moved bytes in the input row. In an iterative COPY operator, phase_step changes the address in the output row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -123,7 +123,7 @@ TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_ope
   const tmo_access *const access = of->access;
   const tmo_move *const m = s->move;
   const uint32_t mul = access->mul, div = access->div, r = m->row - of->first, height = in->height;
-  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* row of the input bytes, multiplied by `div` */
+  const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* `div` times the index of the row with the input bytes */
   if (access->table != 0 || in->depth < height) return false;
   uint32_t row = (uint32_t)at, down = tmo_row_bytes(in), step = mul * down, part = 0;
   if (div > 1) row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* the index of a row before row 0 wraps to a large number */

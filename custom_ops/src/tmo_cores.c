@@ -12,7 +12,7 @@
 #include "tmo/view.h"
 
 typedef struct {
-  tmo_run_state run; /* an iteration gets only the address of `run`; between iterations, run.workspace has the core's counters */
+  tmo_run_state run; /* first field, so that the core_run is at the address of `run`; between iterations, run.workspace has the core's counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -130,7 +130,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* if `tile` is not 0, the kernel reads the taps in the list */
+    own->tile = 1; /* the kernel reads the list of taps only if `tile` is not 0 */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -229,15 +229,16 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* this header makes the compiler optimize all following code for size */
 
-/* Returns a number that must divide the number of core 0's channels. Returns 0 if the cores cannot share the channels of the operator. */
+/* If the cores share the channels of an operator, core 0's number of channels must be a multiple of the returned number. Returns 0 if the cores
+ * cannot share the channels. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Returns whether kernels can compute the columns or channels that each core computes. The cores can divide the columns of an operator without a
- * window if output column x needs only column x of each operand. */
+/* Returns whether kernels can compute the two parts into which `sharding` divides the columns or channels of an operator. The cores can divide the
+ * columns of an operator without a window if output column x needs only column x of each operand. */
 static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || sharding->cut == 0) return false;

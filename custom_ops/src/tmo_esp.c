@@ -62,8 +62,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time if both addresses are multiples of 4. A library's memmove() may copy byte by byte, and copy_values() runs for every
- * tap. In a damaged program, source and target may overlap. */
+/* Copies n bytes, four at a time if both addresses are multiples of 4. copy_values() runs for every tap, and saves time because a library's
+ * memmove() may copy byte by byte. In a damaged program, source and target may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -76,7 +76,8 @@ static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32
   for (; n > 0; --n) *to++ = *from++;
 }
 
-/* Sets n bytes to `value`, four at a time if the address is a multiple of 4. A library's memset() may set one byte at a time. */
+/* Sets n bytes to `value`, four at a time if the address is a multiple of 4. fill_values() saves time, because a library's memset() may set one
+ * byte at a time. */
 static void fill_values(int8_t *to, int8_t value, uint32_t n) {
 #if defined(__GNUC__)
   if (((uintptr_t)to & 3) == 0) {

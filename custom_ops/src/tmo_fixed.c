@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If a compiler does not inline a function of fixed.h, calls link to the definition in this file. */
+/* This file defines the functions of fixed.h for calls that a compiler does not inline. */
 #include "tmo/fixed.h"
 
 extern inline int32_t tmo_wrapping_add(int32_t a, int32_t b);

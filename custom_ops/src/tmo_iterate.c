@@ -477,7 +477,7 @@ static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t en
   const int8_t *const from = tmo_by_row(op) ? tmo_adjacent_pixels(run, in, y, end) : NULL;
   int8_t *const to = from ? tmo_adjacent_pixels(run, out, y, end) : NULL;
   if (to == NULL) {
-    tmo_kernel k; /* only the fields of k that the kernel reads are set */
+    tmo_kernel k; /* fields that the kernel does not read stay unset */
     k.op = op;
     k.weights = table;
     k.out_channels = bytes;

@@ -299,7 +299,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 /* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. The array `grid` has the addresses of three
  * rows of six input pixels. */
 static void convolve_four(const tmo_kernel *k, const int8_t *const *grid, uint32_t n, int8_t **outs) {
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* The kernel always computes four pixels. If pixel 3 is not needed, pixel 2 overwrites it. */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* The kernel always computes four pixels. If pixel 3 is not needed, the kernel overwrites pixel 3 with pixel 2. */
   tmo_dsp_four(grid, outs, k->weights, k->out_channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);

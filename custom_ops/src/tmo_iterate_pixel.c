@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations that compute one pixel. To save time, the functions of this file set only the arguments that a kernel reads. In
- * tmo_iterate.c, the computation of addresses would take as long as the computation of the pixel. */
+/* This file runs iterations that compute one pixel. For a single pixel, the address computation of tmo_iterate.c would take as long as the kernel.
+ * To save time, the functions of this file set only the arguments that a kernel reads. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
@@ -24,8 +24,8 @@ static TMO_ALWAYS_INLINE tmo_taps columns_of(const tmo_op *op, const tmo_tensor 
   return tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
 }
 
-/* Sets all fields of a window. The arguments `rows` and `columns` must not be empty. The tensor `whole` becomes the column window of an input without
- * column windows. */
+/* Sets all fields of a window. The arguments `rows` and `columns` must not be empty. For an input without column windows, the function fills
+ * `whole`, a column window that holds the whole tensor. */
 static TMO_ALWAYS_INLINE void set_window(tmo_mve_window *w, const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, tmo_taps rows, tmo_taps columns, tmo_column_window *whole) {
   const tmo_row_place first = tmo_find_row(run->program, in, run->current.stripe, rows.start, whole);
   w->column_window = first.column_window;
@@ -93,7 +93,7 @@ TMO_OWN_FRAME static tmo_status multiply_mve(const tmo_run_state *run, const tmo
     take_window(run, op, in, run->current.tile, taken);
     bytes = taken;
   }
-  tmo_mve_job job; /* only the fields of the job that the inner loop reads are set */
+  tmo_mve_job job; /* fields that the inner loop does not read stay unset */
   tmo_mve_conv *core = tmo_mve_relu_1;
   job.out = find_pixel(run, out, run->current.row, run->current.tile);
   job.scales = (const int32_t *)tmo_constant(run->program, op->scales);
@@ -285,7 +285,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_kernel k; /* only the fields of k that the called kernel reads are set */
+  tmo_kernel k; /* fields that the called kernel does not read stay unset */
   k.op = op;
   k.in_channels = in->channels;
   k.out_channels = out->channels;
@@ -348,7 +348,7 @@ static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const t
 
 /* Computes one pixel from the input pixel at `from`. Returns false without computing anything if tmo_conv_points() cannot compute the pixel. */
 TMO_OWN_FRAME static bool convolve_few_channels(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, const int8_t *from) {
-  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  tmo_kernel k; /* fields that the kernel does not read stay unset */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -367,7 +367,7 @@ TMO_OWN_FRAME static bool convolve_few_channels(const tmo_run_state *run, const 
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
   const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);
-  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  tmo_kernel k; /* fields that the kernel does not read stay unset */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = written.count;
@@ -392,7 +392,7 @@ TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run,
 }
 
 TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  tmo_kernel k; /* fields that the kernel does not read stay unset */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -435,7 +435,7 @@ bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op) {
   if (!tmo_is_pointwise(op) || tmo_channel_groups(op) > 1 || !holds_pixels(run, in) || !holds_pixels(run, out)) return false;
   const int8_t *const from = pixel_of(run, in, 0, 0);
   const tmo_window window = {&from, 1, 1, 0, 0, 0, 1};
-  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  tmo_kernel k; /* fields that the kernel does not read stay unset */
   k.op = op;
   k.in_channels = in->channels;
   k.tap_step = in->channels / 2;
@@ -455,7 +455,7 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
   const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
-  tmo_kernel k; /* only the fields of k that the kernel reads are set */
+  tmo_kernel k; /* fields that the kernel does not read stay unset */
   for (uint32_t i = 0; i < 2; ++i) {
     const tmo_tensor *const in = &tensors[op->input[i]];
     pixels[i] = pixel_of(run, in, in->height > 1 ? run->current.row : 0, in->width > 1 ? run->current.tile : 0);
@@ -484,8 +484,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Returns whether a function of this file supports the window of a packed operator. For a convolution that is packed for the DSP extension,
- * tmo_iterate.c computes rows of one pixel if a window has several columns. */
+/* Returns whether a function of this file supports the window of a packed operator. If a convolution for the DSP extension computes whole rows with
+ * a window of several columns, tmo_iterate.c runs the iteration, even for a row of one pixel. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) ||

@@ -8,7 +8,7 @@ tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_
   const tmo_loop_body damaged = {0, at};
   uint32_t turns[TMO_LOOP_DEPTH + 1]; /* for each open loop, the total number of times that its body runs */
   uint32_t iterations = 0, depth = 0;
-  bool is_empty = true; /* whether the innermost loop has run no operator so far */
+  bool is_empty = true; /* false after the first operator of the innermost loop */
   turns[0] = 1;
   for (uint32_t bytes; at < limit; at += bytes) {
     const uint8_t code = *at;

@@ -39,7 +39,8 @@ TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_half(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns the product of a and b, scaled and saturated. With the table of a damaged program, the product of a and b may wrap modulo 2^32. */
+/* Returns the product of a and b, scaled and saturated. If the table of a damaged program has wrong values, the product of a and b may wrap modulo
+ * 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
 enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* each gate has one sum of products with the input, and one sum of products with the previous output */

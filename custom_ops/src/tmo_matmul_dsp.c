@@ -8,7 +8,7 @@
 #include "tmo/elements.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* With the three options, GCC keeps sums in registers. */
+#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* The options make GCC keep sums in registers. */
 #endif
 
 static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {
@@ -37,7 +37,7 @@ static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   return sum;
 }
 
-/* Multiplies the left row `x` by four rows of the transposed right matrix. Each right row has a sum with the initial value sums[0]. */
+/* Multiplies the left row `x` by four rows of the transposed right matrix. All four sums begin with the value sums[0]. */
 TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *const *rows, uint32_t values, int32_t zero, int32_t sums[4]) {
   const int8_t *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
   int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;

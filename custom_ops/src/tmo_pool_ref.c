@@ -48,7 +48,7 @@ static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, 
   return greatest;
 }
 
-/* Adds four channels of adjacent pixels to four int16 sums, which are the halves of `even` and `odd`. */
+/* Adds four channels of adjacent pixels to four int16 sums. The words `even` and `odd` have two of the sums each. */
 static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels) {
   for (; pixels > 0; --pixels, x += channels) {
     const int32_t word = tmo_word(x);

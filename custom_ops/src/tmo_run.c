@@ -178,8 +178,8 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->pushed;
 }
 
-/* Returns the status of an inference without remaining iterations. If no operator reads the last rows of a streamed input, the caller still has to
- * push these rows. */
+/* Returns the status of a step if no iteration remains. If no operator reads the last rows of a streamed input, the caller still has to push these
+ * rows. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -191,8 +191,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of stripes that the operator skips first. Returns false
- * if the operator's counter is invalid, because operators of a damaged program may overwrite counters. */
+/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of stripes that the operator skips first. Operators of a
+ * damaged program may overwrite counters, so the function returns false if the operator's counter is invalid. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -237,8 +237,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. If the same loop code does not
- * follow directly, the loop must contain only the code at run->at. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. If the next loop code differs,
+ * the loop code at run->at must be the only one of its loop. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -440,8 +440,8 @@ static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   return number;
 }
 
-/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is 0, the function stops before the next operator whose loop code is
- * TMO_LOOP_NEAR or greater. The program must neither exchange messages nor read a streamed input. */
+/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is 0, the function runs only operators with a loop code below
+ * TMO_LOOP_NEAR, and stops before any other operator. The program must neither exchange messages nor read a streamed input. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -539,9 +539,9 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues the inference that `at` describes, if the inference has begun. The workspace has a counter for each operator. An operator's counter
- * states which row or tile the operator computes next. The loops of the program determine which operator runs next. Returns false if at->rows or
- * at->iterations is impossible for the program. */
+/* If the inference has begun, moves `run` to the position `at`. The workspace has a counter for each operator. An operator's counter states which
+ * row or tile the operator computes next. The loops of the program determine which operator runs next. Returns false if at->rows or at->iterations
+ * is impossible for the program. */
 static bool resume(tmo_run_state *run, const tmo_stream *at) {
   if (at->rows == 0) return true;
   if (is_streamed(run)) {
@@ -573,7 +573,7 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   const uint32_t all = run.iterations;
   if (!resume(&run, at)) return TMO_ERROR_ITERATIONS;
   for (; n_pauses > 0 && *pauses <= all - run.iterations; --n_pauses) ++pauses;
-  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* number of iterations that remain at the next pause */
+  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* number of iterations after the next pause */
   while (status == TMO_MORE && run.iterations > left) status = step(&run, run.iterations - left);
   const bool paused = status == TMO_MORE;
   at->rows = paused ? 1u : 0;

@@ -33,7 +33,7 @@ static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a,
   for (; n > 0; --n, a += a_step, b += b_step, out += bytes) copy_element(*is++ != 0 ? a : b, out, bytes);
 }
 
-/* Copies n elements from one operand. For all n elements, the SELECT operator has the same condition. */
+/* Copies n elements from the selected operand. The n elements share one condition. */
 static TMO_ALWAYS_INLINE void copy_elements(const int8_t *from, uint32_t step, int8_t *out, uint32_t n, uint32_t bytes) {
   if (step != 0) {
     memmove(out, from, n * bytes); /* rows may overlap in a damaged program */

@@ -5,11 +5,12 @@
 
 #include "tmo/kernels.h"
 
-/* Input bytes whose products are added up for an output pixel. Each part of `runs` has one kernel column, with a run of bytes for each input row. */
+/* Input bytes whose products are added up for an output pixel. The field `runs` has a part for each kernel column. A part has a run of adjacent
+ * bytes in each input row. */
 typedef struct {
   tmo_runs runs;
-  const int8_t *row;    /* weights of the first input row, for the first column of the kernel */
-  uint32_t column, tap; /* input column to the left of the output column, and the kernel column that multiplies this input column */
+  const int8_t *row;    /* weights of the kernel row that multiplies the first input row */
+  uint32_t column, tap; /* rightmost input column that can influence the pixel, and the kernel column that multiplies it */
 } pixel_runs;
 
 /* Sets the fields that all pixels of an output row have in common, and moves to the first pixel. The argument `bytes` is the size of an element in
@@ -60,7 +61,7 @@ int32_t tmo_add_channel(const tmo_runs *r, const int8_t *w, int32_t sum, int32_t
 }
 #endif
 
-/* Computes an output row whose pixels have one to three channels. For so few channels, calls of tmo_add_products() would take longer. */
+/* Computes an output row whose pixels have one to three channels. With fewer than four channels, calls of tmo_add_products() would take longer. */
 TMO_OWN_FRAME static void make_few_channels(const tmo_kernel *k, pixel_runs *p, int8_t *out) {
   for (const int8_t *const end = out + k->out_width * k->out_channels; out != end; out += k->out_channels) {
     const int8_t *const w = take_runs(k, p);

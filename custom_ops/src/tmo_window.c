@@ -109,7 +109,7 @@ void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t ch
 
 #if TMO_WIDE_MULTIPLY
 static inline
-#else /* without a 64-bit multiplication, tmo_rescale() needs all registers */
+#else /* on a core without 64-bit multiplication, an inlined tmo_rescale() would need all registers */
 TMO_OWN_FRAME static
 #endif
 int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale(sum, multiplier, shift); }

@@ -33,7 +33,7 @@ const size_t kAlignment = 16; /* alignment of programs and workspaces in bytes *
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* The purpose of each tensor of a TMO_REGION node. The array io[] begins with an external input, and continues with the inputs and outputs that are
+/* States which tensors a TMO_REGION node has. The array io[] begins with an external input, and continues with the inputs and outputs that are
  * tensors of TFLM. */
 struct Signature {
   int inputs; /* number of the program's inputs that are tensors of TFLM */
@@ -48,7 +48,7 @@ struct Signature {
   int io() const { return external + inputs + outputs; }
 };
 
-/* Returns the purpose of each tensor of a node. The argument `header` is the program's header, or NULL if the header cannot be read. */
+/* Returns which tensors a node has. The argument `header` is the program's header, or NULL if the header cannot be read. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false};
   if (header == nullptr) return s;
@@ -191,8 +191,8 @@ tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, 
   return library.run_paused(header, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
-/* Writes the pointers to an external input, the state, the slow memory and the link into io[]. Returns NULL, or the reason why a pointer is
- * missing. */
+/* Writes the pointers to an external input, the state, the slow memory and the link into io[]. Returns NULL if no pointer is missing, and otherwise
+ * the reason why a pointer is missing. */
 const char *TakeOthers(TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void **io) {
   void **next = io + header->n_inputs + header->n_outputs;
   if (header->input == TMO_INPUT_EXTERNAL) io[0] = SourceOf(context);

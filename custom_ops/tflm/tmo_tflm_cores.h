@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header registers the custom operator for models that run on two cores. TFLM's interpreter calls Invoke() on core 0, and core 1 helps.
  *
- * Both cores use the same `tmo_team team = {wake, wait, &context};`, whose callbacks tmo/cores.h explains. Core 1 runs
+ * Both cores use one variable `tmo_team team = {wake, wait, &context};`. The header tmo/cores.h explains the callbacks. Core 1 runs
  * `for (;;) tmo_run_worker(&team);`. Core 0 calls `resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));` before the first inference.
  *
  * An application that calls RegisterRegionShared() does not need RegisterRegion(). A model that was converted for one core runs on core 0 alone. */
@@ -26,8 +26,8 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns the registration of the custom operator for two cores. The argument `team` has the two cores, or is NULL to run all models on core 0.
- * Interpreters with the same team must not run at the same time. The team must outlive all interpreters. Without a template argument,
+/* Returns the registration of the custom operator for two cores. The argument `team` describes the two cores, or is NULL to run all models on
+ * core 0. Interpreters with the same team must not run at the same time. The team must outlive all interpreters. Without a template argument,
  * RegisterRegionShared() links the whole library for models on two cores. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {

@@ -165,7 +165,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # Above `least`, numbers minus `log` fit an int32.
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # If x - max is above `least`, `far` fits an int32.
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

@@ -145,7 +145,7 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return a core whose C library has only the optional parts in the list of the running program."""
+    """Return a core on which a program can use only those optional parts of the C library that the program lists."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     blob = core.rom + 2 * IMAGE_BYTES
     return replace(core, flags=(*core.flags, *flags), blob=blob, blob_bytes=core.blob_bytes - IMAGE_BYTES)

@@ -33,7 +33,7 @@ typedef struct {
 } blob_header;
 
 typedef struct {
-  uint32_t program, program_bytes; /* offset of the program from CORE_BLOB */
+  uint32_t program, program_bytes; /* number of bytes from CORE_BLOB to the program */
   uint32_t arena_bytes, workspace;
   uint32_t n_inputs, n_outputs, io;
   uint32_t by_operator;
@@ -51,7 +51,7 @@ enum {
 typedef struct {
   uint32_t arena;
   uint32_t bytes;
-  uint32_t data;  /* offset of the buffer's values from CORE_BLOB, or 0 if there are no values */
+  uint32_t data;  /* number of bytes from CORE_BLOB to the values, or 0 if there are no values */
 } blob_io;
 
 typedef struct {

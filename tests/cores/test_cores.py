@@ -200,7 +200,7 @@ def few_pixels() -> list[Case]:
 
 @cache
 def single_pixels() -> list[Case]:
-    """Modulo 3, the numbers of channel pairs are 0, 1 and 2."""
+    """The outputs have 2 to 10 pairs of channels. The numbers of pairs have all three remainders modulo 3."""
     cases = []
     for deep, channels in ((8, 4), (8, 6), (16, 8), (24, 14), (40, 16), (16, 20)):
         net = Net(channels)

@@ -1,6 +1,4 @@
-"""A Cortex-M4 correctly runs programs that were converted without `--target`. It needs fewer instructions than a
-Cortex-M3.
-"""
+"""A Cortex-M4 correctly runs programs converted without `--target`, with fewer instructions than a Cortex-M3."""
 
 from functools import cache
 

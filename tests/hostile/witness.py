@@ -55,8 +55,8 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
 
     If a shape has too few dimensions, RuntimeShape::ReplaceWith reads the missing dimensions from the stack. If a
     filter has too few dimensions, PopulateConvolutionQuantizationParams reads bytes behind the filter's shape. If the
-    filter has too few channels, DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. SUM and MEAN write
-    sums beyond the end of their scratch buffer.
+    filter has too few channels, DEPTHWISE_CONV_2D reads multipliers beyond its persistent buffer. If the output is too
+    small, SUM and MEAN write sums beyond the end of their scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

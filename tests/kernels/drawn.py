@@ -112,7 +112,7 @@ def alone(
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a depthwise convolution whose window size has a separate loop in some kernels."""
+    """Draw a depthwise convolution with the window size for which some kernels have a separate loop."""
     rng = random.Random(seed)
     shape = (1, rng.randint(2, 7), rng.randint(3, 12), rng.choice((4, 8, 12, 16, 17, 31, 32, 44, 48)))
     stride = rng.randint(1, 3)

@@ -112,7 +112,9 @@ def separable(seed: int) -> Recipe:
 
 
 def convolutions(seed: int) -> Recipe:
-    """Most layers read a multiple of 8 channels, so that some of their kernels can read single pixels in place."""
+    """Return a network in which most layers read a multiple of 8 channels. Some kernels read a single pixel in place
+    only if the number of channels is a multiple of 8.
+    """
     rng = random.Random(seed)
     layers = [_pointwise(rng, rng.choice((8, 16)))]
     for _ in range(rng.randint(1, 3)):

@@ -61,7 +61,7 @@ def ported(rng: random.Random) -> bytes:
 
 
 def with_zero_points(data: bytes, rng: random.Random) -> bytes:
-    """Change the zero points of some int8 tensors to which TFLM only moves bytes."""
+    """Change the zero points of some int8 tensors whose values TFLM only copies from other tensors."""
     model = read(data)
     tree = writer.edit(model)
     for op in model.graph.ops:

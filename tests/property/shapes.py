@@ -130,6 +130,8 @@ def examine(seed: int) -> bool:
 
 
 def fill_free_memory(seed: int) -> None:
-    """With other values in free memory, kernels that read uninitialised memory give other bytes."""
+    """Fill free memory with random values, so that kernels that read uninitialised memory give other bytes than
+    before.
+    """
     blocks = [np.random.default_rng(seed + k).integers(0, 256, ARENA + 64, np.uint8) for k in range(4)]
     del blocks

@@ -154,8 +154,8 @@ BRANCHED = Recipe(
 )
 
 ONE_ROW = Recipe(((1, 5, 3, 3),), (Layer("depthwise", channels=6, kernel=(2, 4), stride=(2, 1)),), seed=1)
-"""Each of the two devices computes a single output row. For a single row, the converter may exchange the height and the
-width of weights.
+"""Each of the two devices computes a single output row. A device that computes a single row may store the weights with
+height and width exchanged.
 """
 
 

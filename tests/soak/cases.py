@@ -103,8 +103,8 @@ def pools(cases: range) -> list[Failure]:
 
 
 def builds(cases: range) -> list[Failure]:
-    """Damage programs without a list of the needed parts of the library. Run the programs in a library that lacks
-    random parts.
+    """Damage programs that do not list the parts of the library that they need. Run the programs in a library that
+    lacks random parts.
     """
     folder = emptied(FOLDER / f"builds{cases.start}")
     rng = random.Random(cases.start)

@@ -140,7 +140,7 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """If TFLM lacks an operator, a model is only accepted if our custom operator can run the operator."""
+    """A model with an operator that TFLM lacks is accepted only if our custom operator can run the operator."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)

@@ -32,7 +32,7 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         net, x, y = case.model()
         order = orders(REFERENCE, *case.node())[0]()
         least = distance(order)
-        # The low bytes of QUANTIZE's float32 input may be overwritten, because QUANTIZE ignores these bytes.
+        # QUANTIZE rounds its float32 input, so overwriting the low bytes of a value need not change the output.
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]

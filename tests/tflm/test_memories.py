@@ -72,7 +72,7 @@ def test_an_lstm_whose_last_step_is_not_read(reader: str) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
 def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
-    """The interpolation that program.h defines for a program's table gives TFLM's value for every int16."""
+    """For every int16 input, TFLM's value equals the interpolation in a program's table (program.h)."""
     net = Net()
     x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
     tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)

@@ -71,7 +71,9 @@ def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, tran
     ],
 )
 def test_types_that_tflm_does_not_move(kind: str, dtype: str) -> None:
-    """TFLM's kernels of some operators that move values do not take int16 or bool. The custom operator moves them."""
+    """The custom operator moves int16 and bool values, although TFLM's kernels of some operators do not take these
+    types.
+    """
     (base, *_) = bases()[kind]
     types = ([dtype if name == base.outputs[0] else name for name in ends] for ends in (base.inputs, base.outputs))
     data = retyped(base, *types)

@@ -36,7 +36,9 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values with which an operator computes. Indices, shapes and handles are ignored."""
+    """Return the type of the values with which an operator computes. Inputs that are indices, shapes or handles do not
+    count.
+    """
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 

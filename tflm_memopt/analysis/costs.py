@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). The work of an operator also includes
-reads, writes, and the start of each pixel and iteration. The file costs.json has each kernel's instructions per unit of
-work, fitted to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). The work of an operator therefore
+includes not only multiply-accumulates, but also reads, writes, and the start of each pixel and iteration. The file
+costs.json has each kernel's instructions per unit of work, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -25,7 +25,7 @@ class Work:
     kernel: str
     """Name of a kernel with its variant, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
-    """Number of multiply-accumulates of the kernel, including those with the padding of packed windows."""
+    """Number of multiply-accumulates of the kernel. Products with the padding of packed windows count, too."""
     weights: float = 0
     """Number of weight bytes that the kernel reads.
 
@@ -82,9 +82,9 @@ class Work:
     With the DSP extension, number of values that are multiplied for one pixel and four channels at once.
     """
     sweeps: float = 0
-    """Number of rows of taps that RISC-V vector code multiplies for up to 32 channels at once."""
+    """Number of loops over a row of taps in RISC-V vector code, each for up to 32 channels."""
     entered: float = 0
-    """Number of steps to start a group, counted for the first operator of the group.
+    """Number of steps to start the operator's group, or 0 if the operator is not the first of the group.
 
     The start of a group counts as two steps, and each operator of the group counts as one more step.
     """
@@ -232,4 +232,4 @@ def runs(core: str | None, target: str) -> bool:
 
 
 DEFAULT = "cortex-m0"
-"""The slowest core, for which the instructions of generic programs are estimated."""
+"""Core for which the instructions of generic programs are estimated: the slowest core."""

@@ -138,7 +138,7 @@ def _state(graphs: Sequence[Graph]) -> str:
 
 
 def _border(graph: Graph) -> str:
-    """Describe the inputs and outputs of an int8 model that are not int8.
+    """Describe those inputs and outputs of an int8 model whose type is float32 or uint8.
 
     >>> from tflm_memopt.model.graph import Tensor
     >>> x, y = Tensor(0, "x", (1,), "FLOAT32"), Tensor(1, "y", (1,), "UINT8")

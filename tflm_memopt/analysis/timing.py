@@ -20,7 +20,7 @@ from tflm_memopt.errors import UsageError
 
 Span = tuple[float, float]
 UNIFIED = "for both"
-"""End of a key in cycles.json for a flash whose cache holds both code and constants."""
+"""A key in cycles.json ends with this text if the flash has one cache for both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Number of cycles in which a core without wait states copies a byte of weights (0.5 instructions on a Cortex-M4)."""
+"""Number of cycles that a core without wait states takes to copy a byte of weights. A Cortex-M4 takes 0.5 instructions
+per byte.
+"""
 NO_WAIT = FlashTiming(0)
 
 
@@ -88,7 +90,7 @@ class KernelRates:
 
     least: Span
     most: tuple[Span, ...]
-    """For each flash that the board may have, a pair with the highest cycles."""
+    """Pairs for the upper bound of the cycles, one for each flash that the board may have."""
 
     def cycles(self, instructions: float, iterations: float) -> Span:
         low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
@@ -106,8 +108,8 @@ class Rates:
     kernels: Mapping[str, KernelRates]
     """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """For each type of operator, the cycles per instruction of TFLM with CMSIS-NN. The key "" stands for all other
-    types.
+    """For each type of operator, the cycles per instruction of TFLM with CMSIS-NN. The key "" stands for all types
+    without a key.
     """
     without_waits: Mapping[str, KernelRates]
 
@@ -201,7 +203,7 @@ class Clock:
         return self.rates.kernels[""].per_instruction if self.rates else None
 
     def prices(self, core: str) -> bool:
-        """Return whether a plan's time is known if the plan's instructions are estimated for `core`."""
+        """Return whether a plan's time can be estimated from its estimated instructions on `core`."""
         return self.esp is not None or (self.rates is not None and self.core == core)
 
     @property
@@ -292,7 +294,7 @@ class TimeLimit:
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Number of cycles of the builtin operators, which run in addition to the plan."""
+    """Number of cycles of the builtin operators, which are not part of the plan."""
 
     @property
     def cycles(self) -> float:
@@ -305,8 +307,8 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the milliseconds of a plan, rounded up to tenths. TFLM's operators run in addition to the plan's
-        `cycles`.
+        """Return the milliseconds of a plan, rounded up to tenths. The argument `cycles` does not include TFLM's
+        operators, whose cycles are added.
         """
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
@@ -343,7 +345,7 @@ class Time:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
         The result is None if neither times nor instructions are known. The lower bounds of both models are compared,
-        and so are the upper bounds. The cycle model is assumed to have equal errors for both models.
+        and so are the upper bounds. The estimates for both models are assumed to have equal errors.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

@@ -1,4 +1,4 @@
-"""Describes the convention by which RAM figures are counted."""
+"""Describes the convention for counting bytes of RAM."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

@@ -71,8 +71,8 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose output rows are divided among the devices (FFMT). A device has all weights of operators whose
-    rows are divided.
+    """Operators whose output rows are divided among the devices (FFMT). If the output rows are divided, each device
+    stores all weights of the operator.
     """
     overlap: tuple[int, ...]
     """Operators that are split by rows without an exchange of rows (FTP). Devices compute some rows twice if they
@@ -94,7 +94,7 @@ class DevicesReport:
     room_for_all: int
     """Size in bytes of a buffer for all messages that a link carries in an inference, if senders cannot wait."""
     identity: int
-    """Every message has this number. Models of the same conversion recognise each other by the number."""
+    """Number in every message, by which models of the same conversion recognise each other."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""

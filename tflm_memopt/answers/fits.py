@@ -29,8 +29,8 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Factor, at least 1, between the board's memory and the memory that the model needs. The factor is for RAM or
-        for flash, whichever is scarcer.
+        """Ratio, at least 1, of the larger to the smaller of two sizes: the board's memory, and the memory that the
+        model needs. Both sizes are of RAM or both of flash, whichever is scarcer.
         """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))

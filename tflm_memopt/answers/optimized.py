@@ -54,10 +54,10 @@ class Optimized:
 
         The argument `emit` selects the files: "cpp" for TFLM, "c" for a module without an interpreter, "tflite" for the
         model alone, and "arduino", "platformio" or "esp-idf" for a project. Several kinds of files are given as a list,
-        or as a text with commas.
-        The argument `labels` has a name for each value of a project's first output. The argument `inputs` has an
-        array of quantized or real values for each input of the model, as for verify(). The first inference in `inputs`
-        becomes the stored example of a project or C module. Without `inputs`, the stored example is random.
+        or as a text with commas. For a project, the argument `labels` names each value of the model's first output. The
+        argument `inputs` has an array of quantized or real values for each input of the model, as for verify(). The
+        first inference in `inputs` becomes the stored example of a project or C module. Without `inputs`, the stored
+        example is random.
         """
         return generic.files(self, emit, labels, inputs)
 

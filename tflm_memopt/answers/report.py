@@ -28,8 +28,8 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """Buffer for the last `depth` rows of a tensor. If the depth is 0, the buffer holds column windows of a tiled group
-    instead of rows.
+    """Buffer for the last `depth` rows of a tensor. If `depth` is 0, the buffer holds a few columns of rows in a tiled
+    group (column windows), instead of whole rows.
     """
 
     tensor: str
@@ -112,7 +112,7 @@ class Balance:
     model: int
     """Growth of the .tflite file, in bytes."""
     library: int
-    """Estimated size in bytes of the parts of the C library, with its TFLM adapter, that the rewritten model uses."""
+    """Estimated size in bytes of the used parts of the C library, including the library's adapter for TFLM."""
     tflm: int
     """Estimated bytes of TFLM kernels that the conversion adds, or a negative number if the conversion saves kernels.
     """
@@ -167,7 +167,7 @@ class CoreReport:
 
     instructions: int
     share: float
-    """Instructions of the core, divided by the instructions of one core that runs the whole model."""
+    """Instructions of the core, as a fraction of the instructions of a single core that runs the whole model."""
     stack: int
     """Maximum number of stack bytes on a Cortex-M33, outside the arena and without the user's functions."""
 
@@ -187,7 +187,7 @@ class MemoriesReport:
 
     fast: int
     slow: int
-    """Number of bytes of slow memory outside the arena."""
+    """Number of bytes that the model needs in slow memory. Slow memory is not part of the arena."""
     slow_read: int
     slow_written: int
     weights_read: int

@@ -32,8 +32,8 @@ class AppModel:
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute. The measurement scales the estimated times of all
-    plans of the model.
+    """Measured milliseconds of an inference without recompute. The estimated times of all plans of the model are scaled
+    to match the measurement.
     """
     pipeline: Sequence[int | str] = ()
     """Operators at which the model is cut into models NAME_1, NAME_2, ... An operator is given by its index or by the

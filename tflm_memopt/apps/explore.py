@@ -31,7 +31,7 @@ class AppChoices:
     """For each model, the plans that no other plan beats in both memory and work. An unchanged model has no plans."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of each model's plans that keep the model's time limit."""
+    """For each model, the indices of the plans that keep the model's time limit."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's chosen plan, or 0 for a model that is not rewritten."""

@@ -63,7 +63,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         if weights == "ram" and entry.most is not None:
             what = f"'{name}' has a time limit, which cannot be combined with weights = \"ram\""
             raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
-        # If the user does not ask for copied weights, the RAM stays free for other models.
+        # By default, weights stay in flash, so that other models can use the RAM.
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         with about(entry.model if isinstance(entry.model, Path) else Path(name)):
             task = asked.task(loaded(entry.model, name))

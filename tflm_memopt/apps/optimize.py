@@ -40,7 +40,9 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Maximum number of layouts that are tried if an application uses slow memory."""
 HASTE = 2.0
-"""Effort of the layout search (plan/effort.py) for each row in the report's table of times and arena heads."""
+"""Effort of the layout search (plan/effort.py) for each row of the report's table, which has the arena head for each
+time between pauses.
+"""
 Pair = tuple[int, int]
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
@@ -195,7 +197,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # With few live bytes, the model may have too few pauses.
+        with contextlib.suppress(DoesNotFit):  # A plan with few live bytes may not pause often enough.
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -220,7 +222,9 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan that always has few live bytes. The plan computes no more than the chosen plan."""
+    """Return the model with a plan that always has few live bytes. The plan has at most as many multiply-accumulates as
+    the chosen plan.
+    """
     if member.chosen is None:
         return member
     return replace(member, chosen=member.conversion.low().at(member.chosen.planned.plan.macs))

@@ -42,8 +42,8 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model, which converts work into milliseconds. If the user has measured the model's time,
-    the argument `plan` is the work whose time was measured. Raises UsageError if no time of the model is known.
+    """Return the timer of a model, which converts work into milliseconds. The argument `plan` has the work of the plan
+    whose time the user may have measured. Raises UsageError if no time of the model is known.
     """
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)

@@ -53,7 +53,7 @@ class AppReport:
     arena: Arena
     """Arena that the models share, for interpreters with one MicroAllocator or for C modules."""
     arena_size: int | None
-    """Size in bytes of an arena that is enough for any TFLM build of the ABI, or None for C modules."""
+    """Size in bytes of an arena that is enough for every TFLM build with the ABI `arena.abi`, or None for C modules."""
     apart: int
     """Number of bytes of all arenas if each original model has its own arena."""
     shared: int
@@ -69,7 +69,7 @@ class AppReport:
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of a maximum time between pauses, in milliseconds, and the smallest arena for this time, in bytes."""
+    """Each pair has a maximum time between pauses in milliseconds, and the smallest arena for this time in bytes."""
     ram_limit: int | None
     seconds: float
     interpreter: bool = True

@@ -37,7 +37,7 @@ def verify_app(
     """Compare every output byte of each original model and its rewritten model in `folder`.
 
     All plans are also checked for every order in which the models may run. Raises InterfaceError if models overwrite
-    each other's bytes, and the errors of verify() for each model.
+    each other's bytes. Raises the errors of verify() for each model.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}

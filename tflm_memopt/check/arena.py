@@ -20,13 +20,13 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""Contents of arena bytes are identified by a tensor's number, or by the role and key of a private buffer."""
+"""Identifies the content of arena bytes: a tensor's number, or the role and the key of a private buffer."""
 FOREIGN = "foreign", 0
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
 """Required alignment of buffers in bytes, for int32 sums, uint16 counters, pairs of int16, and vectors of weights."""
 MOST_AT_ONCE = 1 << 20
-"""Approximate number of accesses that are sorted at once. The number limits the memory of the checker."""
+"""Approximate number of accesses that are sorted at once, which limits the checker's memory."""
 UNKNOWN = -1 << 62
 """Mark of bytes that no operator has written yet, or that another model has written."""
 
@@ -52,7 +52,7 @@ class TaggedArena:
         self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
         self._listed: list[Accesses] = []
         self.now = 1
-        """Time of the accesses for which the caller gives no time."""
+        """Time of an access that is listed without a time."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             end, key = slow.offset + slow.nbytes, (Role.TENSOR, slow.tensor)

@@ -2,7 +2,8 @@
 
 The checker replays every iteration of every operator. Each byte of the arena has a tag that names the tensor and the
 byte that were last written there. Whenever an operator reads a byte of the arena, the byte's tag must name the tensor
-byte that the operator needs. As in the C code (custom_ops/src/tmo_iterate.c), most iterations write before they read.
+byte that the operator needs. Iterations have the phases of the C code (custom_ops/src/tmo_iterate.c). Most kernels are
+assumed to write all outputs before they read their inputs (in_place.py).
 """
 
 from collections.abc import Collection, Sequence

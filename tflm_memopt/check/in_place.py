@@ -1,5 +1,5 @@
-"""Lists the order in which each kernel of the C library reads and writes. The planner and the checker do not share
-their lists.
+"""Lists the order in which each kernel of the C library reads and writes. The planner has its own lists, which the
+checker does not use.
 
 A kernel that is in no list is assumed to write all outputs before it reads its inputs.
 """

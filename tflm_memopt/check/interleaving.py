@@ -1,8 +1,8 @@
 """Checks several models that share an arena and may run in any order.
 
-While a model pauses or after it has ended, all other models may overwrite all bytes of their own plans. Other models
-run between two inferences of a model, and while the model waits for rows of a streamed input. Two models that run at
-the same time must have no byte in common.
+When a model pauses or has ended, any other model may run, and may overwrite every byte that its own plan uses. Other
+models run between two inferences of a model, and while the model waits for rows of a streamed input. Two models that
+run at the same time must have no byte in common.
 """
 
 from collections.abc import Collection, Sequence

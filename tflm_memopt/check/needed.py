@@ -133,7 +133,7 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
             scale, x = np.float32(size - corners) / np.float32(out - corners), np.arange(out, dtype=np.float32)
             x = (x + np.float32(0.5)) * scale - np.float32(0.5) if half else x * scale
             low, high = np.floor(x).astype(np.int64), np.ceil(x).astype(np.int64)
-        else:  # For integer tensors, TFLM computes positions in units of 1/1024 pixel.
+        else:  # For integer tensors, TFLM's RESIZE_BILINEAR uses positions in units of 1/1024 pixel.
             step = ((size - corners << 10) + (out - corners) // 2) // (out - corners)
             at = np.arange(out) * step + (step // 2 - 512 if half else 0)
             low, high = at // 1024, (at + 1023) // 1024

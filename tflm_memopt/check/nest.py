@@ -182,7 +182,9 @@ def count_iterations(loops: Loops) -> int:
 
 
 def _ordered(loops: Loops) -> Ints:
-    """Return an array of two rows: the operator of each iteration, and the number of skipped stripes."""
+    """Return an array of two rows: the operator of each iteration, and the number of stripes that are skipped before
+    the iteration.
+    """
     parts = [
         np.tile(_ordered(item.body), (1, item.times))
         if isinstance(item, Repeat)

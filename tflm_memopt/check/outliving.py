@@ -3,8 +3,8 @@
 The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
 proves that an operator of the plan reads exactly the kept rows that TFLM's operator needs. A window over kept and new
 rows must be as high and wide as TFLM's window. After the last window, no further window may fit into the new rows. The
-state must keep the last rows of the tensor that the window reads. Each message must carry a row of a tensor to the same
-row of the receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
+state must keep the last rows of the window's input. Each message must carry a row of a tensor to the same row of the
+receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
 """
 
 from tflm_memopt.check.needed import AxisWindows, slide_in_time
@@ -59,7 +59,9 @@ def _without_views(model: Graph, tensor: TensorId) -> TensorId:
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """Return an error message, or "" if an operator has TFLM's windows and no further window fits into the new rows."""
+    """Return an error message if the operator's window differs from TFLM's window, or if a further window fits into the
+    new rows. Return "" for a correct window.
+    """
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

@@ -11,16 +11,16 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
     several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
     Helium, and up to 4 columns as bytes for RISC-V. If the plan does not set the number of columns, a kernel copies a
-    second column only if both columns take at most 4,608 B, and a further column only if all columns take at most
-    1,728 B. The scratch of kernels for wide tiles has no limit. The kernel that copies int16 values computes one column
-    less in a call if the next call would compute a single column. A kernel for wide tiles computes the last five
-    columns of a row at once if windows have at most 96 values.
+    second column only if both columns take at most 4,608 B, and further columns only if all columns take at most
+    1,728 B. The limits 4,608 B and 1,728 B do not apply to kernels for wide tiles. The kernel that copies int16 values
+    computes one column less in a call if the next call would compute a single column. A kernel for wide tiles computes
+    the last five columns of a row at once if windows have at most 96 values.
 
     A single pixel under a 1x1 window needs no scratch in three cases: on RISC-V, on Helium with a multiple of 16 input
     channels, and on Arm DSP with a multiple of 8 input channels and at least 4 output channels. On Arm DSP, a tile of
-    one pixel under a larger window needs scratch only for one pixel of padding, on three conditions: the window has at
-    most 51 taps, the number of input channels is a multiple of 8, and the number of output channels is even and at
-    least 4.
+    one pixel under a larger window needs scratch for only one pixel of padding, if three conditions are true: the
+    window has at most 51 taps, the number of input channels is a multiple of 8, and the number of output channels is
+    even and at least 4.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.nest.channel_groups > 1:
         return 0

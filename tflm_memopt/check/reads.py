@@ -1,8 +1,8 @@
 """Proves that operators read the rows that TFLM's operators need.
 
 The replay of a plan relies on the rows that are declared for each operator. This module proves that the declared rows
-contain all pixels that TFLM's kernels need. Operators on a part of a tensor are not checked, since no operator of the
-model corresponds to them.
+contain all pixels that TFLM's kernels need. The module does not check an operator that computes only a part of a
+tensor, because the model has no equal operator.
 """
 
 import math

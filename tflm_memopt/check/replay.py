@@ -215,7 +215,7 @@ class GroupReplay:
                 continue
             for some, first, nbytes in batch.by_channel_group(place.maker, place.seen.c):
                 pixels = self._window(some, place, k)
-                if not place.in_stripes:  # Only the first and the last read matter, as a pixel is written once.
+                if not place.in_stripes:  # A pixel is written once, so checking its first and its last read is enough.
                     pixels = _first_and_last(pixels, place.seen.w)
                 at, marks = self._pixels(place, pixels, first)
                 self.arena.access(Accesses(place.tensor, at, marks, nbytes, pixels.time + phase, batch.name))
@@ -295,7 +295,7 @@ def _made(batch: StageIterations, width: int) -> Pixels:
     step, number = batch.step, batch.number
     y, x0, x1 = step.row[number], step.x0[number], step.x1[number]
     if step.stage.iterative:
-        # Every iteration may write each scattered pixel, so the replay checks only the first and the last iteration.
+        # Any iteration may write any scattered pixel, so only the first and the last iteration are replayed.
         writes = (number == len(step) - 1) | (step.op.scatters & np.isin(number, [*number[:1], *number[-1:]]))
         y, x0, x1 = 0 * y, 0 * x0, writes * step.op.writes.w
     elif step.nest.sums:

@@ -2,9 +2,9 @@
 
 The proof gives each row of each tensor a number. Two computed rows get the same number only if their operators are
 equal and their input rows have the same numbers. A copy of a row has the number of the original row. The rows of the
-input are numbered in the order of their arrival. In the first inference with an output, each computed row must have the
-number of a row that the original model computes. Each output row must have the same number as the row that the original
-model outputs.
+input are numbered in the order of their arrival. In the first inference that produces an output, each computed row must
+have the number of a row that the original model computes. Each output row must have the same number as the row that the
+original model outputs.
 
 The replay of states (states.py) proves that operators find the kept rows in a state.
 """
@@ -27,12 +27,12 @@ from tflm_memopt.rowgraph.graph import RowGraph
 UNWRITTEN = -2
 """Identifies each row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Numbers that identify computed rows begin here. All input rows have smaller numbers."""
+"""Number that identifies the first computed row. All input rows have smaller numbers."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
 _Known = dict[tuple[Hashable, bytes], int]
-"""Maps an operator and the numbers of its input rows to the number of the computed row."""
+"""Maps an operator, and the numbers that identify its input rows, to the number that identifies the computed row."""
 
 
 def check_sliding(graph: RowGraph) -> None:
@@ -69,7 +69,7 @@ class _Numbering:
             self._row_bytes[op.output] = op.writes.row_bytes
 
     def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
-        """For each tensor, return how many of the last inferences compute rows that the last output needs."""
+        """The last output needs rows of several inferences. Return their number for each tensor."""
         needed: dict[TensorId, int] = defaultdict(lambda: 1)
         for op in reversed(ops):
             for t in (*op.inputs, *([] if op.older is None else [op.older])):
@@ -96,7 +96,7 @@ class _Numbering:
         return self._numbered(own, read if kind else np.sort(read))
 
     def _taps(self, op: RowOp, k: int, numbers: Ints) -> Ints:
-        """For each output row, return the numbers of the operand's rows that the output row needs."""
+        """For each output row, return the numbers that identify the needed rows of the operand."""
         y, w, above, height = np.arange(op.writes.h)[:, None], op.window, 0, numbers.shape[1]
         if op.access:
             rows = first_row(op.access[k], y, height) + np.arange(op.access[k].extent)
@@ -149,7 +149,7 @@ class _Numbering:
         return np.concatenate([self._numbered(*part) for part in parts], axis=1)
 
     def _kept(self, state: TensorId) -> Ints:
-        """For each inference, return the numbers of the rows that a state holds at the beginning, from the oldest to
+        """For each inference, return the numbers that identify the rows of a state at the beginning, from the oldest to
         the newest row.
         """
         keeper = self._keepers[state]

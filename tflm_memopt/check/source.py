@@ -39,7 +39,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Replay the arrival of the input rows that no operator of the group has read."""
+        """Replay the arrival of the last input rows, which no operator of the group has read."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)

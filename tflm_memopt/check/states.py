@@ -113,7 +113,7 @@ class StateReplay:
             self._run(state)
 
     def _check_bytes(self) -> None:
-        # If the input slides, only the last region has a counter of inferences, next to the states of the region.
+        # If the input slides, the last region with states also has the counter of inferences.
         last = [home for home in self._homes if home][-1:]
         if self.window and self.plan.states[-2].tensor not in last[0]:
             raise PlanError("the counter of the sliding input is not in the last region")

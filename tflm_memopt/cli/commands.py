@@ -64,7 +64,9 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
-    """Rewrite every .tflite file of a folder, and return the worst exit code. A failure does not stop the command."""
+    """Rewrite every .tflite file of a folder, and return the worst exit code. If one model fails, the command continues
+    with the next model.
+    """
     arguments.refuse(args, arguments.ALONE, "one model", "one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
@@ -181,7 +183,7 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # The model may not fit, because packed kernels need more scratch.
+            with contextlib.suppress(DoesNotFit):  # Packed kernels need more scratch than generic kernels.
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
@@ -203,9 +205,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return those command-line arguments that are options of the function `function`. The command-line argument `plan`
-    is left out.
-    """
+    """Return those command-line arguments, except `plan`, that are options of the function `function`."""
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 

@@ -60,7 +60,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 
 
 def make_kernels(model: Model) -> None:
-    """Make the custom kernels of a model's operators, so that the process can run the rewritten model."""
+    """Create the user's custom kernels for a model, because the process needs them to run the rewritten model."""
     if CUSTOM_OPERATORS:
         annotate(model.graph, left_whole(model))
 
@@ -135,8 +135,8 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators that TFLM's kernels refuse. Refusals of operators that become part of a custom operator are
-    left out.
+    """Return the operators that TFLM's kernels refuse. An operator that becomes part of a custom operator does not need
+    TFLM's kernel, and is left out.
     """
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}

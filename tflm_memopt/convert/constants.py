@@ -1,8 +1,8 @@
 """Compares the constants of a rewritten model with those of the original, without running a model.
 
-Each operator of a program must have the weights, biases and scales of an original operator, and vice versa. An operator
-matches an original operator only if the operators that compute their inputs also match. Programs may store constants
-without dead channels, divided among devices, or with rows in reverse order.
+Each operator of a program must have the weights, biases and scales of an original operator, and vice versa. Two
+operators match only if the operators that compute their inputs match, too. Programs may store constants without dead
+channels, divided among devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
-    """Return the operators of the original model. The constants of the operators have the same form as the constants in
-    the programs.
+    """Return the operators of the original model, with constants in the form that comes nearest to the constants in the
+    programs.
 
     The argument `parts` is true if the programs are parts of one model on several devices.
     """
@@ -95,8 +95,8 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """If the input slides, yield several graphs, in which fewer and fewer operators keep rows. The last yielded graph
-    is the original graph.
+    """If the input slides, yield several graphs, from the graph in which the most layers keep rows to the graph in
+    which the fewest do. At the end, yield the unchanged graph.
     """
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # raised if the user gave the wrong original model
@@ -116,8 +116,8 @@ class Originals:
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Pairs of an index and an operator. Programs can store an operator's constants in several forms, and each form
-        has a pair.
+        """Pairs of an index and an operator. Programs can store the constants of one operator in several forms, so an
+        index can have several pairs.
         """
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
@@ -243,11 +243,10 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _copied(ops: Sequence[RowOp]) -> Mapping[TensorId, set[TensorId]]:
-    """Map the output of each operator without constants to a set: the output itself, and all tensors from which its
-    values come.
+    """For each operator without constants, map the output to a set: the output itself, and all tensors from which the
+    output's values come.
 
-    Between two operators, one program may copy values and another program may not. For example, on several devices, one
-    operator may run all images of a batch.
+    A program may copy values between two operators that are directly connected in another program.
     """
     found: dict[TensorId, set[TensorId]] = {}
     for op in ops:
@@ -292,7 +291,7 @@ def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tenso
         if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
     ]
     if not pairs or any(kept.shape != new.shape for kept, new in pairs):
-        return None  # The new operator computes only a part of an original one.
+        return None  # `op` computes only a part of an original operator.
     return [new for kept, new in pairs if _constant(kept) != _constant(new)]
 
 

@@ -38,7 +38,9 @@ from tflm_memopt.tflm.refused import Refusal, refusals
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Maximum number of tried sizes of fast memory. The smallest sufficient size is for an error message."""
+"""Maximum number of sizes of fast memory that are tried, so that an error message can state the smallest sufficient
+size.
+"""
 SPILL_TRIES = 4
 """Maximum number of tried plans with tensors in slow memory."""
 LARGEST = 4
@@ -156,12 +158,14 @@ class Conversion:
         return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
-        """Check and lower a plan. Raises PlanError for an invalid plan, and UsageError for variables on two cores."""
+        """Check and lower a plan. Raises PlanError for an invalid plan, and UsageError for a model with variables on
+        two cores.
+        """
         planned = self.planned(plan)
         return self.lowered(pipeline.checked(planned.graph, planned.plan))
 
     def planned(self, plan: Plan) -> Planned:
-        """Raises UsageError for variables on two cores."""
+        """Raises UsageError for a model with variables on two cores."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
@@ -216,8 +220,8 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return two plans. The first plan computes least among the plans within the limits, or is None. The second
-        plan has the least RAM of all tried plans.
+        """Return two plans. The first plan has the fewest multiply-accumulates of all plans within the limits, or is
+        None if no plan keeps the limits. The second plan has the least RAM of all tried plans.
         """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
@@ -268,8 +272,8 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest compute budget that exceeds budgets[0] and whose plan fits, or None if no plan fits. The
-        list `budgets` gets all tried budgets.
+        """Return the smallest compute budget above budgets[0] whose plan fits, or None if no plan fits. All tried
+        compute budgets are added to the list `budgets`.
         """
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
@@ -288,8 +292,8 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with another place and another interface of the input. Return None if the place and the
-        interface cannot be combined.
+        """Return the conversion with another place of the input and, if `int8_io` is true, with int8 inputs and
+        outputs. Return None if both changes cannot be combined.
         """
         border = to_int8_io(self.source.graph) if int8_io else self.border
         options = replace(self.options, input=input)
@@ -350,7 +354,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _demand_own(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if a plan has sizes or regions of another model. The checker does not test for them."""
+        """Raise PlanError if a plan has sizes or regions of another model, which the checker does not notice."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

@@ -32,8 +32,9 @@ from tflm_memopt.rowgraph.supported import View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions that each of two cores executes, counted on Cortex-M33 (benchmarks/two_cores.py). NEST is for
-advancing to an iteration, SET_UP is for beginning the core's part of the iteration, and BARRIER is for a barrier.
+"""Instructions that each of two cores executes in addition to its share of a single core's instructions, counted on
+Cortex-M33 (benchmarks/two_cores.py). NEST is for advancing to an iteration, SET_UP is for beginning the core's part of
+the iteration, and BARRIER is for a barrier.
 """
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""

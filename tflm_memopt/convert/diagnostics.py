@@ -129,8 +129,8 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, tuple[Conversion, Converted]]]:
-    """Yield flags that the user may add to the command line. Also yield the conversion with the flags, and the first
-    plan of the conversion.
+    """For each choice of flags that the user may add to the command line, yield the flags, the conversion with the
+    flags, and the first plan of that conversion.
     """
     here = conversion.options.input
     may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores do not support a streamed input.

@@ -109,7 +109,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Each set has operators that may run twice. The first set is empty."""
+        """Sets of operators that may run twice, beginning with the empty set."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -195,7 +195,8 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""If TFLM's kernels run operators in parts, the search tries each of the limits of F in IN_PARTS."""
+"""Factors by which a plan may increase the multiply-accumulates of a model, if TFLM's kernels run operators in parts.
+"""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

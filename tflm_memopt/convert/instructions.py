@@ -36,18 +36,18 @@ TILED_COST = 1.5
 whole row.
 """
 STEP = 1 / 32
-"""When a plan gets more memory to compute more pixels in a call, its memory grows in steps of at most STEP times the
-arena's head.
+"""When a plan gets more memory to compute more pixels in a call, its memory grows in steps. A step is at most STEP
+times as large as the head of the arena.
 """
 STEEP = 1.3
 """If a plan still costs more than STEEP times as much as a neighbouring plan, more plans in between are tried."""
 SMALL_STEP = STEP / 8
-"""If the costs of two plans differ by more than the factor STEEP, memory grows in steps of at most SMALL_STEP times the
-arena's head.
+"""If the costs of two plans differ by more than the factor STEEP, memory grows in smaller steps. A step is then at most
+SMALL_STEP times as large as the head of the arena.
 """
 LEAP = 1 / 4
-"""A plan's arena may also grow to the mean of the smallest and the largest arena, if it grows by at most LEAP times the
-plan's head.
+"""A plan's arena may also grow to the mean of the smallest and the largest arena, if the arena grows by at most LEAP
+times the size of the plan's head.
 """
 LESS = 0.9
 """Each plan with slow memory gets the fast memory of the previous plan, multiplied by LESS."""
@@ -120,8 +120,8 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 def _excess(one: Costed, other: Costed) -> int:
     """Return by how many bytes the arena of `one` exceeds the arena of `other`.
 
-    If two plans have equally many custom operators, only the heads of their arenas differ. The size of a whole arena
-    takes long to compute, because the plan must be lowered.
+    If two plans have equally many custom operators, their arenas differ only in the size of the head. The size of a
+    whole arena takes long to compute, because the plan must be lowered.
     """
     if one.operators == other.operators:
         return aligned(one.plan.head) - aligned(other.plan.head)
@@ -159,9 +159,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions for a few widths of tiles. A tile is wider than one pixel, and narrower than the pixels that a
-    packed kernel computes in a call.
-    """
+    """Return conversions for a few widths of tiles. The widths are 2 to PACKED_PIXELS - 1 pixels."""
     tiles, family = conversion.options.tiles, TARGETS[conversion.options.target]
     if tiles is None or tiles.tile > 1 or family not in FAST_TILES:
         return ()
@@ -193,8 +191,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Sort the plans by price, and return each plan together with the next slower plan. Plans have at most `most`
-        multiply-accumulates.
+        """Sort the plans by price, and return each plan together with the next slower plan. Plans with more than `most`
+        multiply-accumulates are ignored.
         """
         known = (c for c in found if c.plan.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
@@ -225,7 +223,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
     """Return by how many bytes the head of the plan `slower` may grow without reaching the arena of the plan `faster`.
-    The result has several values, in steps of at most the fraction `step` of the head.
+    The result is a rising list, whose steps are at most `step` times as large as the head.
     """
     room, size = _excess(faster, slower), slower.plan.head
     parts = 1 + math.ceil(room / (step * size)) if room > step * size else 1
@@ -235,8 +233,8 @@ def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. For each number of
-    bytes in `rooms`, a plan's head may be larger than the head of `start` by that number of bytes.
+    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. The argument `rooms`
+    lists by how many bytes the head of a new plan may exceed the head of `start`.
     """
 
     def cost(done: Sequence[Work]) -> float:
@@ -328,7 +326,7 @@ def demand_counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans that keep the limit of multiply-accumulates. Each plan is smaller than all cheaper plans."""
+    """Return plans that keep the limit of multiply-accumulates. A plan with a higher price needs less RAM."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
     return _undominated((c for c in found if c.plan.macs <= most), price)

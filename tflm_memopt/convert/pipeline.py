@@ -94,8 +94,8 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return a graph whose operators all run in TFLM's own kernels. In the graph, the chains of operators in `tilings`
-    run in parts.
+    """Return a graph whose operators all run in TFLM's own kernels. The graph runs each chain of operators in `tilings`
+    part by part.
     """
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)

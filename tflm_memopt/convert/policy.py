@@ -35,7 +35,7 @@ NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
 """Unneeded TFLM kernels count as saved flash if a rewrite saves at least the fraction LITTLE of the arena."""
 ROOM = 4_000
-"""A plan for faster packed kernels may exceed the least arena by ROOM bytes."""
+"""The arena of a plan for faster packed kernels may exceed the least arena by ROOM bytes."""
 SHARE = 1.2
 """The arena of a plan for ESP-NN may be SHARE times as large as the least arena, because ESP-NN is faster than C code.
 """
@@ -212,12 +212,11 @@ class _Timed:
 def _on_board(
     task: ConversionTask, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan with the smallest product of arena and time, and a faster plan or None.
-
-    The chosen plan must not be slower than the original. The chosen plan must save at least half as much RAM as the
-    plan of the argument `least`. The search tries the plan of the argument `least`, the plan of whole rows, and then
-    all plans of explore(). If all plans are slower than the original, the chosen plan's arena may be at most SLOWER
-    times as large as the arena of a generic program.
+    """Return a pair: the plan with the smallest product of arena and time, and a faster plan or None. The chosen plan
+    must not be slower than the original. The chosen plan must save at least half as much RAM as the plan of the
+    argument `least`. The search tries the plan of the argument `least`, the plan of whole rows, and then all plans of
+    explore(). If all plans are slower than the original, the chosen plan's arena may be at most SLOWER times as large
+    as the arena of a generic program.
     """
     asked = task.asked
 
@@ -294,13 +293,13 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with those limits of tiled groups that suit the target.
 
     Packed kernels are slow on single pixels. A plan with packed kernels computes whole rows and all channels at once if
-    the arena grows by at most ROOM bytes. A plan for ESP-NN may also compute single pixels, and its arena may take
-    SHARE times the bytes of the least arena.
+    the arena grows by at most ROOM bytes. A plan for ESP-NN may also compute single pixels instead of whole rows. The
+    arena of a plan for ESP-NN may be SHARE times as large as the least arena.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # The user's limit of F refers to the original model with its dead channels.
+    if limits.overhead is not None:  # The user's compute factor refers to the model with its dead channels.
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:

@@ -41,8 +41,8 @@ TFLM_CORE = "cortex-m4"
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
 LEAST_SHARE = 0.2
-"""A model for two cores must get at least the fraction LEAST_SHARE of each core's time. With less, two cores are not
-faster than one core.
+"""A model for two cores must get at least the fraction LEAST_SHARE of each core's time. If a share is smaller, two
+cores are not faster than one core.
 """
 
 
@@ -73,7 +73,7 @@ class Request:
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
     def in_one_memory(self) -> Request:
-        """Return the request without the slow memory of its board. Raises UsageError if the user requested slow
+        """Return the request without the slow memory of its board. Raises UsageError if the user set a size of slow
         memory.
         """
         if self.limits.slow and self.limits.slow.asked:

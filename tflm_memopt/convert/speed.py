@@ -48,8 +48,8 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits with a time limit that counts the cycles of TFLM's own kernels. Raises UsageError if the cycles
-    are unknown.
+    """Return limits whose time limit includes the cycles of TFLM's own kernels. Raises UsageError if the cycles are
+    unknown.
     """
     if limits.time is None:
         return limits
@@ -164,8 +164,8 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator in milliseconds, by the operator's key. An operator whose time is
-    unknown has the time 0.
+    """Return the longest time of each row operator in milliseconds, by the operator's key. The result has 0 for an
+    operator whose time is unknown.
     """
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}

@@ -36,7 +36,7 @@ class Tilings:
         self.whole, self.options = whole, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Function that plans a model with a set of tiled chains. The search for the plan is short."""
+        """Function that plans a model with a set of tiled chains. The planner searches only briefly for the plan."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:

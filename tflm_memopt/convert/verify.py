@@ -60,7 +60,7 @@ def verify(
 
 def demand_kernels(rewritten: Model) -> None:
     """Raise UsageError if the model calls a user's kernel without a description in the process."""
-    with contextlib.suppress(ModelError):  # A damaged program does not run, which verify() reports.
+    with contextlib.suppress(ModelError):  # The function verify() reports damaged programs.
         own_kernels(regions(rewritten))
 
 

@@ -40,7 +40,8 @@ def _pays(times: int, in_flash: int, waits: FlashWaits | None) -> bool:
     the weights.
 
     The argument `in_flash` is the size in bytes of the group's constants in flash. Weights that stay in the cache are
-    not copied. In an LRU cache, constants larger than the cache never stay.
+    not copied. If the constants are larger than an LRU cache, the cache keeps none of the constants until the next
+    read.
     """
     if waits is None:
         return times > 1

@@ -1,9 +1,9 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
 Each device runs a sequence of whole operators, or a part of each operator: rows in the first layers, channels in the
-later layers. With limited memory, the first device alone may run the first or the last layers. Splits are compared by
-the largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A split is converted only if
-no other split is better in all three figures.
+later layers. If memory is limited, the first device may run the first or the last layers without the other devices.
+Splits are compared by the largest device's bytes, the busiest device's multiply-accumulates, and the sent bytes. A
+split is converted only if no other split is better in all three figures.
 """
 
 import math
@@ -78,7 +78,7 @@ def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
     """Divide more layers by rows (`step` = 1) or fewer layers (`step` = -1), one at a time, as long as the cost falls.
-    Yield each cheaper conversion.
+    Yield each conversion that is cheaper than the previous conversion.
     """
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
@@ -100,9 +100,9 @@ def shared_layers(
     """Convert a model for several devices. The operators before the position `switch` are divided by rows, and all
     later operators are divided by channels.
 
-    The argument `switch` is a position in graph.ops. By default, the position that is estimated to be best is taken.
-    The argument `front` is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, layers use
-    them where they reduce the number of sent bytes.
+    The argument `switch` is a position in graph.ops. By default, the function estimates the best position. The argument
+    `front` is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, layers use them where
+    they reduce the number of sent bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -174,7 +174,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint that says how many devices are enough. At most twice as many as `devices` are tried.
+    """Yield a hint that says how many devices are enough. The search tries at most 2 × `devices` devices.
 
     Bisection needs few attempts, each of which plans the models of all devices.
     """
@@ -202,8 +202,8 @@ def demand_board(made: OptimizedDevices, board: Board | None) -> None:
 
 
 def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
-    """Return the frontier of memory against time. The memory is the memory of the largest device. The network must have
-    a link speed.
+    """Return the frontier of memory against time. A split's memory is the memory of the device that needs most. The
+    speed of the links must be known.
     """
     started, asked = time.monotonic(), network.asked
     points = [_alone(network)] if network.link else []
@@ -272,7 +272,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return each split that no split beats in all three figures: memory, the busiest device's work, and sent bytes."""
+    """Return the Pareto-optimal splits for three figures: memory, the busiest device's work, and sent bytes."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)

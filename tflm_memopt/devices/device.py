@@ -53,7 +53,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # A repeated call sets no input, because the first call may have overwritten the input.
+        inputs = ()  # At the next call, the memory of the input may hold other tensors.
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

@@ -51,8 +51,8 @@ from tflm_memopt.tflm.refused import refuse
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 KINDS = ("cpp", "tflite")
-"""Kinds of files that the converter can write for one of several devices. Projects and C modules have no links to other
-devices.
+"""Kinds of files that the converter can write for one of several devices. Projects and C modules cannot exchange
+messages with other devices.
 """
 
 
@@ -238,8 +238,8 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return how many milliseconds the computation takes at most, before each exchanged row and after the last
-    exchanged row. Raises UsageError if the run times of operators are unknown.
+    """Return the maximum computing time in milliseconds before each exchanged row, and after the last exchanged row.
+    Raises UsageError if the run times of operators are unknown.
     """
     clock = asked.clock
     if clock is None:

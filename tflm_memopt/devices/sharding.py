@@ -305,7 +305,7 @@ class _Sharder(Tiles):
         row = row_op(OperatorContext(self.graph, op))
         channels = self.tensors[op.inputs[0]].shape[-1]
         own = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
-        if not isinstance(row, RowOp) or len(own) == 1:  # A device's sums over all channels are complete.
+        if not isinstance(row, RowOp) or len(own) == 1:  # A device with all channels needs no partial sums.
             self._run_channels(op)
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
@@ -392,9 +392,8 @@ class _Sharder(Tiles):
         return self.channels_of(t, slice(first, end), filter_axis(self.tensors[t], op))
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Remove the last input rows if no operator on the devices `readers` reads the rows. Each row is sent only
-        once, so all operators that read a tensor get the same rows. The argument `readers` has the devices that run the
-        operator.
+        """Remove the last input rows if no operator on the devices `readers` reads the rows. Each row of a tensor is
+        sent once, for all operators that read the tensor. The argument `readers` has the devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:

@@ -3,7 +3,7 @@
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
 sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device's equal part of all
 weights, all devices divide the layer's channels. At a few positions, the network is cut in two and planned for two
-devices. In the search, the arenas of both devices serve as upper bounds for shorter sequences of operators.
+devices. The search uses the arenas of both devices as upper bounds for the arenas of shorter sequences of operators.
 """
 
 import math
@@ -75,8 +75,8 @@ def budget(network: Network, normal: int) -> int:
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
-    """Yield positions of graph.ops at which the network can be cut in two. Also yield the plans for two devices at each
-    position.
+    """For each position of graph.ops at which the network can be cut in two, yield the position and a conversion for
+    two devices.
     """
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
@@ -89,8 +89,8 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Try divisions into stages, and yield their conversions. Stop when no estimated cost is below the lowest cost of a
-    conversion.
+    """Try divisions into stages, and yield their conversions. The search stops when no untried division has an
+    estimated cost below the lowest cost of a conversion.
 
     When a sequence of operators has been planned for a device, the exact size of the arena replaces the estimated size.
     While no division needs less RAM than a single device, every second attempt tries the division with the smallest
@@ -112,7 +112,7 @@ def arranged(
     untried = {*combinations(range(len(cuts)), devices)}
     if devices == 2:  # The caller tries all divisions with a single cut.
         untried -= {(end, len(cuts) - 1) for end in range(len(cuts))}
-    untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # Device 0 must run operators.
+    untried = {ends for ends in untried if ends[0] > 0 or ends[-1] < len(cuts) - 1}  # Device 0 must not be idle.
     for number in range(budget(network, TRIED)):
         estimates = ((_estimated(cuts, ends, alone, sharded, known), ends) for ends in untried)
         promising = [(estimate, ends) for estimate, ends in estimates if estimate < best]
@@ -140,8 +140,9 @@ def _estimated(
     """Estimate the cost of a division of the network into sequences of operators. The sequences end at the cuts `ends`.
     The operators after the last cut run on the first device.
 
-    The argument `sharded` is the size of the divided weights on one device, as a multiple of the mean per device. The
-    argument `known` maps a pair of cuts to the size in bytes of an arena for the operators between both cuts.
+    The argument `sharded` is the size of the divided weights on one device, in units of the mean size of a device's
+    weights. The argument `known` maps a pair of cuts to the size in bytes of an arena for the operators between the two
+    cuts.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0

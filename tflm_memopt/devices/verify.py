@@ -56,7 +56,7 @@ def verify_devices(
     Each model runs in its own process. The argument `models` has the path of each device's model. The argument `runs`
     is the number of random inputs. The argument `seed` is the seed of the random inputs. The argument `inputs` has an
     array for each input of the model. Several inferences may be stacked along the first axis. Raises UsageError if the
-    models come from several conversions, and any error of verify().
+    models come from several conversions. Raises the errors of verify().
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]

@@ -92,7 +92,7 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the user's kernels that a model calls, by number.
+    """Return the user's kernels that a model calls. The keys are the numbers of the kernels.
 
     Raises UsageError for a missing kernel, and ModelError for a damaged program.
     """

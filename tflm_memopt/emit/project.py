@@ -58,7 +58,7 @@ static void help(void *) {
   for (;;) tmo_run_worker(&team);
 }
 
-/* Returns the second core. If there is no memory for its task, returns NULL, and one core runs the model. */
+/* Returns the second core, or NULL if there is no memory for its task. Then one core runs the model. */
 static tmo_team *second_core() {
   if (core_task[1] != nullptr) return &team;
   core_task[0] = xTaskGetCurrentTaskHandle();
@@ -187,8 +187,8 @@ class Project:
     files: Texts
     library: bool
     boards: Collection[str]
-    """Ids of boards with enough RAM and flash for the project. If no board has enough RAM and flash, the attribute has
-    the ids of all boards with a suitable core.
+    """Ids of boards with enough RAM and flash for the project. If no board has enough RAM and flash, `boards` has the
+    ids of all boards with a suitable core.
     """
     board: str = ""
     camera: Texts = field(default_factory=dict)

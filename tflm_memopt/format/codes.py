@@ -4,7 +4,7 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field `base`."""
+    """Place of a program's input 0. If input 0 is streamed or external, the field `base` of its tensors is 1."""
 
     ARENA = 0
     """Input 0 has a buffer in the arena, to which the caller writes the whole input before each run."""
@@ -13,7 +13,7 @@ class InputPlace(enum.IntEnum):
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """A tmo_messenger exchanges rows with other devices. If input 0 has a buffer of the program, the buffer holds the
+    """A tmo_messenger exchanges rows with other devices. If the program has a buffer for input 0, the buffer holds the
     whole input.
     """
 
@@ -41,7 +41,9 @@ class Flags(enum.IntFlag):
     PER_CHANNEL = 2
     """Each output channel has its own multiplier and shift."""
     SUMS = 4
-    """An iteration adds the products of a channel group to int32 accumulators. A last pass writes the output."""
+    """An iteration adds the products of a channel group to int32 accumulators. After the last channel group, one more
+    pass writes the output.
+    """
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights."""
     COPIES = 32
@@ -64,7 +66,7 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Functions of a float32 operator. The function is in bit 4 and the higher bits of the field `float_form`.
+    """Functions of a float32 operator. Bit 4 and the higher bits of the field `float_form` hold the function's number.
     ARITHMETIC_F32 has the functions from ADD to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to
     TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has the functions from EQUAL to
     LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands.
@@ -126,8 +128,8 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """The field `select_form` has four bits for each operand of SELECT. The lower two of the four bits are the
-    operand's index in the list of rows that an iteration reads.
+    """The field `select_form` has four bits for each operand of SELECT. The lower two bits are the operand's index in
+    the list of rows that an iteration reads.
     """
 
     ONE_COLUMN = 4

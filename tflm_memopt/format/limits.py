@@ -22,8 +22,8 @@ MAX_SOFTMAX_CHANNELS = 4095
 MAX_PLACES = 1 << 23
 """Maximum number of channels of ARG_MAX. The index of a channel must fit 23 bits."""
 MAX_ADD_SHIFT = 22
-"""Maximum number of bits by which an operand of ADD is shifted to the left. A value of 9 bits still fits an int32 after
-the shift.
+"""Maximum number of bits by which an operand of ADD is shifted to the left. A value of 9 bits fits an int32 even after
+the maximum shift.
 """
 MAX_SHIFT = 30
 """Maximum left shift of an int32 sum in bits."""
@@ -40,7 +40,7 @@ TABLE_BYTES = 256
 CURVE_WORDS = 128
 """Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]."""
 LSTM_SCALES = 12
-"""Number of multipliers of an LSTM. An LSTM has equally many shifts."""
+"""Number of multipliers of an LSTM, which equals the number of shifts of an LSTM."""
 PROGRAM_BASE = 255
 """Value of tmo_tensor.base for a tensor that is a constant in the program."""
 LINK_BASE = 254
@@ -53,7 +53,7 @@ FIVE_PIXELS = 5
 """Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once."""
 FIVE_VALUES = 96
 """If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once.
-If a window has at most TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core.
+The weights of two channels for a window of TMO_FIVE_VALUES values fit the cache of the core.
 """
 PACKED_TILE = 2304
 """Maximum number of int16 input values that a packed convolution copies to scratch at a time."""
@@ -82,8 +82,8 @@ GATHERED_ROWS_BYTES = 144
 FEW_BYTES = 80
 """Maximum size in bytes of a window that CONV copies into a buffer on every core."""
 SOME_CHANNELS = 8
-"""CONV copies windows of more than TMO_FEW_BYTES only for at least TMO_SOME_CHANNELS output channels."""
+"""CONV copies windows of more than TMO_FEW_BYTES only if it has at least TMO_SOME_CHANNELS output channels."""
 MANY_CHANNELS = 16
-"""CONV copies large windows of whole rows only for at least TMO_MANY_CHANNELS output channels."""
+"""CONV copies large windows of whole rows only if it has at least TMO_MANY_CHANNELS output channels."""
 ALIGNMENT = 16
 """Alignment of a program's address in bytes."""

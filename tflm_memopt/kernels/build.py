@@ -89,7 +89,7 @@ class Builder:
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
         """Open a condition. The statements of the condition run if 0 <= `at` < `extent`. If `at` is a register, the
-        statements of the condition must not access RAM.
+        statements inside the condition must not load or store tensors in RAM.
         """
         self.open.append([])
         yield

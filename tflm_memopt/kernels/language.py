@@ -203,7 +203,7 @@ class For:
     group: int = 0
     """Number of registers for a vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
-    """Number of iterations that the attribute `body` runs at once."""
+    """Number of iterations that one run of `body` computes."""
     rest: tuple[Statement, ...] = ()
 
 

@@ -159,6 +159,6 @@ def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """Return the class of a value that is not None, for example tuple for `tuple[int, ...] | None`."""
+    """Return the class of a field's value, without None. For `tuple[int, ...] | None`, the class is tuple."""
     some = next(one for one in get_args(kind) if one is not type(None)) if isinstance(kind, UnionType) else kind
     return get_origin(some) or some

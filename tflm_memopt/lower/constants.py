@@ -23,7 +23,9 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """Maps the first bytes of a constant to the longest expected constant that begins with these bytes."""
+        """Maps the first SHARED bytes of an expected constant to the constant. If several expected constants have the
+        same first bytes, the map has only the longest constant.
+        """
 
     @property
     def end(self) -> int:

@@ -86,7 +86,7 @@ class _Lowering:
         self.step = -1
         self.layout: int = RowLayout.HWC
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        states = self.plan.states  # If the input is sliding, the last of the states counts the inferences.
+        states = self.plan.states  # If the input is sliding, the last state counts the inferences.
         own = [state for state in states if (states[-2] if state.tensor == WINDOW else state).tensor in kept]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
 

@@ -22,7 +22,9 @@ from tflm_memopt.ops.rowop import RowOp
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""Maps the name of each array of constants to the array. Arrays of zeros are left out."""
+"""Maps the name of each array of constants to the array. An array that has only zeros is left out, unless its name is
+"weights".
+"""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""

@@ -20,13 +20,13 @@ KERNELS, because each core computes a part of a tensor.
 """
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4
-"""With at most FEW_PIXELS output pixels, pools, additions and tables do not need the part PIXELS."""
+"""Pools, additions and tables do not need the part PIXELS if they have at most FEW_PIXELS output pixels."""
 FEW_MACS = 500
 """An operator needs no assembly for single pixels if its share of the program's multiplications is at most 1 /
 FEW_MACS.
 """
 FEW_ROWS = 4
-"""With at most FEW_ROWS rows, an operator is fast without the library's part SEVERAL_ROWS."""
+"""An operator with at most FEW_ROWS rows is fast without the library's part SEVERAL_ROWS."""
 
 
 def parts(program: Program) -> int:

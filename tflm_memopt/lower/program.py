@@ -154,7 +154,7 @@ class ProgramTensor:
     workspace, at the tensor's offset.
     """
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of earlier rows in the state. The newest earlier row is directly above row 0 of the tensor."""
+    """Number of earlier rows in the state. Row 0 of the tensor directly follows the newest earlier row."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
@@ -173,7 +173,7 @@ class MoveRecord:
     byte `target`, and the pieces begin `target_step` bytes apart. In the input row, the first piece begins at byte
     `source` plus a phase, and the pieces begin `source_step` bytes apart. In output row `y`, the phase of a move is `(y
     + shift) % period`, multiplied by `phase_step`. For an operator with TMO_FLAG_ITERATIVE, `y` is the index of the
-    input row, and the phase is added to `target` and not to `source`.
+    input row. The phase of an operator with TMO_FLAG_ITERATIVE is added to `target` instead of `source`.
     """
 
     row: U16
@@ -361,9 +361,7 @@ class ProgramRollingBuffer:
     ends before the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """Nonzero number that the converter computes from the program. A run rejects a state that another program has
-    written.
-    """
+    """Number that identifies the program, and that is not 0. A run rejects a state that another program has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,8 +445,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset in the program of an array with a bit for each iteration. If the bit is set, core 0 runs the iteration
-    alone. The offset is 0 if no bit is set.
+    """Offset in the program of an array with a bit for each iteration, which is set if core 0 runs the iteration alone.
+    The offset is 0 if core 0 runs no iteration alone.
     """
     counters: U32
     """Number of bytes from the loop counters of core 0 to the loop counters of core 1."""
@@ -505,4 +503,5 @@ HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
     for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
 ACCESS, MESSAGE = (layout_of(record).dtype for record in (Access, Message))
-"""NumPy types of records, for reading or damaging single fields of an encoded program."""
+"""NumPy types of records, for access to single fields of an encoded program, for example to damage a field in a test.
+"""

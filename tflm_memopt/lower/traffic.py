@@ -47,7 +47,7 @@ def traffic(planned: Planned) -> BytesMoved:
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     """The argument `copied` is the number of bytes of weights that the program copies to the arena."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
+    if op.traits.constants is Constants.ROWS:  # Each iteration reads only one row of the constants.
         return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied

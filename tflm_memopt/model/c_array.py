@@ -14,8 +14,8 @@ _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches directives, strings and comments of C. Strings and comments without an end match too, which keeps the time
-linear.
+"""Matches directives, strings and comments of C. Strings and comments without an end also match, so that the search
+takes linear time.
 """
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20

@@ -24,7 +24,7 @@ FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 of the SVDF.
 """
 OPERANDS = "operands"
-"""Key in a VIEW operator's options for the operands that get the new shape."""
+"""Key in a VIEW operator's options for the operands that follow the first operand of the operator in the file."""
 VIEW_OF = "view_of"
 """Key in a VIEW operator's options for the type that the operator has in the model file."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
@@ -110,8 +110,8 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this operator replaces. An empty tuple stands for the operator `index`
-    alone.
+    """Indices of the model's operators that this operator replaces. If the tuple is empty, the operator replaces only
+    operator `index` of the model.
     """
 
     @property
@@ -170,7 +170,7 @@ class Graph:
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    """Return the tensors, with each key of `names` replaced by its value."""
+    """Replace each tensor that is a key of `names` by the value of the key, and return all tensors."""
     return tuple(names.get(t, t) for t in tensors)
 
 

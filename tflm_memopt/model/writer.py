@@ -202,8 +202,8 @@ def _drop_tensors(tree: Any) -> dict[int, int]:
 
 
 def reorder_tensors(tree: Any, order: Iterable[int], number: int = 0) -> dict[int, int]:
-    """Give the tensors of subgraph `number` the given order, and drop the tensors that `order` lacks. Return the new
-    index of each tensor in `order`.
+    """Put the tensors of subgraph `number` in the order `order`, and remove all other tensors. Return the new index of
+    each tensor in `order`.
     """
     graph, new = tree.subgraphs[number], {old: position for position, old in enumerate(order)}
     graph.tensors = [graph.tensors[i] for i in new]

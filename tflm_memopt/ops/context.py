@@ -11,7 +11,8 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key of the option with the padding (top, bottom, left, right), for an operator into which a PAD was merged."""
+"""If a PAD was merged into an operator, the operator's option with this key has the padding (top, bottom, left, right).
+"""
 
 PIECE = "piece"
 """Key of the option of SPLIT, SPLIT_V and UNPACK that has the copied slice as (axis, begin, end)."""

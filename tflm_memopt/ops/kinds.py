@@ -10,7 +10,7 @@ from tflm_memopt.format.limits import LSTM_SCALES
 
 
 class Kind(enum.IntEnum):
-    """Numbers of the executor's kernels, which equal the constants TMO_OP_* in C."""
+    """Each kernel of the executor has a number, which equals a constant TMO_OP_* in C."""
 
     CONV = 1
     DEPTHWISE = 2
@@ -91,8 +91,8 @@ class Kind(enum.IntEnum):
     """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     GATHER_ND = 63
-    """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 has the int32 indices of one copied pixel. Index k
-    of GATHER_ND has a stride of `bias[k]` pixels.
+    """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 holds the int32 indices that select one pixel of
+    operand 0. Index k of GATHER_ND has a stride of `bias[k]` pixels.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -169,8 +169,8 @@ class Traits:
     accumulators: int = 1
     """Number of 32-bit sums for each output element of an operator that processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers, which equals the number of shifts. None stands for one multiplier, or one multiplier for
-    each output channel.
+    """Number of multipliers, which equals the number of shifts. The value None means that the number of multipliers is
+    1 or the number of output channels.
     """
     named: bool = False
     """True if the application defines the kernel. The operator's field `param` has the identity of the kernel."""

@@ -21,7 +21,7 @@ Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 MAX_ROUNDED = 2.0**30
-"""Maximum float that TFLM can convert to int32 and add to another number without overflow."""
+"""If a float is below MAX_ROUNDED, TFLM converts the float to int32 and adds a zero point without overflow."""
 INTEGER_BITS = 4
 """Number of integer bits of the inputs of LOGISTIC and TANH in TFLM's fixed point."""
 ROOT_SHIFT = 20
@@ -126,7 +126,7 @@ def _saturating(
     no effect. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
     """
     fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
-    if not 0 <= left <= 62:  # TFLM converts the input radius to int32. The conversion overflows if `left` is negative.
+    if not 0 <= left <= 62:  # TFLM converts the input radius to int32, which overflows for a negative `left`.
         raise OutOfRange(f"input scale {source.scale[0]:g}")
     radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**left)
     x = _centred(source)

@@ -95,7 +95,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    If the argument `whole` is true, the operator's first output row must need the last input row.
+    If the argument `whole` is true, the function returns None unless the first output row has bytes of the last input
+    row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -141,7 +142,9 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a copy of `writer` that waits for the last rows of `tensors`, and does not use their values."""
+    """Return a copy of `writer` that runs after the last rows of `tensors` are computed. The copy does not use the
+    rows.
+    """
     found = len(tensors)
     return replace(
         writer,
@@ -169,7 +172,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY of the rows in the slice `taken`, after the rows of several tensors are joined."""
+    """Join the rows of several tensors, and return a COPY of the joined rows in the slice `taken`."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     return _picked(name, sources, inputs, output, reads, index)
 

@@ -29,7 +29,7 @@ class Irregular(Exception):
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
-    """Return an array with the shape of each input, in which all elements are numbered, one input after the other.
+    """Number the elements of all inputs, one input after the other, and return an array with the shape of each input.
 
     >>> [a.tolist() for a in numbered([(1, 2), (1, 1)])]
     [[[0, 1]], [[2]]]
@@ -123,8 +123,8 @@ class _Slot(NamedTuple):
     targets: Ints
     sources: Ints
     step: int
-    """In each iteration, all positions in the input row grow by `step`. After `period` iterations, the positions start
-    again.
+    """Number of bytes by which all positions in the input row grow from one iteration to the next. After `period`
+    iterations, the positions start again.
     """
     period: int
     shift: int
@@ -153,8 +153,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     rows = first[known]
     if len(known) == 1:
         yield Access(int(rows[0] - known[0]), 1, 1, extent)
-    # If the first window begins in padding, the first distance between windows differs from the others, so the second
-    # distance is tried, too.
+    # The first window may begin in padding, so the second distance between windows is tried, too.
     for k, step in enumerate((np.diff(rows) // np.diff(known))[:2].tolist()):
         if step >= 0:
             yield Access(int(rows[k] - step * known[k]), step, 1, extent)
@@ -203,7 +202,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # If the positions jump back only once, the positions before or after the jump are a whole period.
+        else:  # If positions jump back once, a whole period lies before or after the jump.
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period

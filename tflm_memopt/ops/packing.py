@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs a core of the family can run. The core's own family comes last."""
+        """Families whose programs a core of the family `self` can run. The core's own family comes last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -88,7 +88,7 @@ of OCTET, or of VECTOR for Helium.
 """
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 SCRATCH_VARIES = (Packing.DSP_CONV, Packing.MVE_CONV)
-"""Packings whose kernels compute whole rows with scratch for any number of pixels."""
+"""Packings for which a plan chooses the size of scratch if the kernels compute whole rows."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 """Packings whose kernels run on one core only, since ESP-NN keeps the kernels' scratch in a static variable."""
@@ -126,9 +126,9 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 WIDE = 1
-"""Number that stands for a size of scratch: room for all pixels of a kernel call, or for the last five pixels of a row.
+"""Code for scratch with room for all pixels of a kernel call, even if the call computes the last five pixels of a row.
 
-The number 0 stands for the default size, and ROOM_FOR_PIXELS + n stands for room for n pixels.
+The code 0 stands for the default size, and the code ROOM_FOR_PIXELS + n stands for room for n pixels.
 """
 
 

@@ -41,7 +41,7 @@ def packing(op: RowOp, wanted: Family) -> Packing:
 
 
 def alignment(ops: Iterable[RowOp]) -> int:
-    """Return the alignment of rows in bytes that the kernels of the given operators prefer."""
+    """Return the best alignment of rows for the kernels of `ops`, in bytes."""
     return VECTOR if any(op.packing in OF_VECTORS for op in ops) else 1
 
 

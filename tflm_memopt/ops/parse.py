@@ -255,7 +255,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6. A RELU6 of int16 becomes a max pool of one pixel, because both clamp each element."""
+    """Parse RELU6. A RELU6 of int16 becomes a max pool of one pixel, which clamps its output to the limits of RELU6."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -350,7 +350,7 @@ def _kind(context: OperatorContext, kind: Kind) -> Kind:
 
 
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
-    """Return rows whose field `c` is a number of channels instead of a number of bytes."""
+    """Return a copy of `rows` whose field `c` counts channels instead of bytes."""
     return replace(rows, c=rows.c // ITEM_BYTES[context.input().dtype])
 
 

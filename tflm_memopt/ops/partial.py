@@ -22,7 +22,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""In the field `param` of ADD_SUMS, the size of one tensor's sums takes _BITS bits (tmo_sum_bytes())."""
+"""Number of bits that the field `param` of ADD_SUMS has for the size of one tensor's sums (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")

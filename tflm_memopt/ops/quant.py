@@ -132,8 +132,8 @@ def softmax_factor(beta: float, scale_in: float) -> float:
 
 
 def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
-    """Return SOFTMAX's input multiplier and the limit diff_min (CalculateInputRadius). The exponential is 0 for inputs
-    that are further than diff_min below the largest input.
+    """Return SOFTMAX's input multiplier and the limit diff_min (CalculateInputRadius). If an input minus the largest
+    input is below diff_min, the exponential is 0.
     """
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
     radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)

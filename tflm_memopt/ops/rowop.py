@@ -244,8 +244,8 @@ class RowOp:
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
     """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. For DSP_CONV,
-    the field `param` is 1 if scratch has room for more pixels. For DSP_DENSE, the field `param` is 1 if all channels
-    have the same scale.
+    the field `param` is a code for the size of the scratch, like the argument `room` of packed_pixels(). For DSP_DENSE,
+    the field `param` is 1 if all channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""

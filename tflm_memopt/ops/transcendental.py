@@ -39,7 +39,8 @@ def tanh(x: Ints, integer_bits: int) -> Ints:
 
 
 def exp_negative(x: Ints, integer_bits: int) -> Ints:
-    """Return exp(x) in Q0 for x <= 0. A series covers the part of x below 1/4, and one factor covers each higher bit.
+    """Return exp(x) in Q0 for x <= 0. For the part of x below 1/4, a series computes exp(). For each higher bit of x,
+    the result is multiplied by a factor.
 
     >>> exp_negative(np.array([0]), 5).tolist() == [ONE_Q0]
     True
@@ -54,7 +55,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """Return exp(x) in Q0 for x in [-1/4, 0), which is in Q0 too, by a Taylor series around -1/8."""
+    """For x in [-1/4, 0), return exp(x) by a Taylor series around -1/8. Both numbers are in Q0."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)

@@ -12,7 +12,9 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph with each part of a stored tensor replaced by the whole stored tensor."""
+    """Return the graph without tensors that are parts of other tensors: operators then use the whole tensor instead of
+    the part.
+    """
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
@@ -44,7 +46,9 @@ class TensorLives:
     made: Mapping[TensorId, int]
     """Index of the first node that writes a tensor, or -1 for an input of the model."""
     read: Mapping[TensorId, int]
-    """Index of the last node that reads a tensor, or the number of nodes for an output of the model."""
+    """Index of the last node that reads a tensor. The value of a model output is the number of nodes, as if an
+    additional last node read the output.
+    """
 
     def before(self, tensor: TensorId, number: int) -> bool:
         return self.made.get(tensor, number) < number

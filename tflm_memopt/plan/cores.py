@@ -31,14 +31,19 @@ call.
 """
 LEAST_PACKED = 4
 AWKWARD = 4
-"""A row of five columns is not divided into four columns and one column, because the scratch would be too small."""
+"""With packed weights, a row of five columns is not divided into four columns and one column. A call for four columns
+may need more scratch than the calls for five columns, which compute three columns and two columns.
+"""
 MOST_SERIAL = 0.2
-"""To avoid conflicts with core 1, core 0 alone computes at most the fraction MOST_SERIAL of an operator's iterations.
+"""If an iteration on both cores would cause a conflict, core 0 computes the whole iteration. At most the fraction
+MOST_SERIAL of an operator's iterations may cause a conflict.
 """
 LABELS = 1000
 """The search for a division between two cores keeps at most about LABELS different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Time to write an output byte, in multiply-accumulates: with plain and with packed weights."""
+"""Writing an output byte takes as long as BYTE_WORK multiply-accumulates with plain weights, and PACKED_BYTE_WORK
+multiply-accumulates with packed weights.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ class _Group:
         self.plan = group.plan
         self.start = {b.key: offset for b, offset in self.plan.placed() if b.role is Role.TENSOR}
         self.start |= {slow.tensor: self.plan.head + slow.offset for slow in self.plan.slow}
-        """Addresses in slow memory follow the last address of the arena's head."""
+        """In `start`, the addresses in slow memory follow the last address of the arena's head."""
 
     def _solid(self, role: Role, key: int, nbytes: int, start: int = 0) -> tuple[Patch, ...]:
         found = self.plan.find(role, key)

@@ -85,7 +85,9 @@ class Spent:
 
 
 class Budget:
-    """A limit for the work of a search, in seconds. Work for a part of a budget counts for the whole budget, too."""
+    """A limit for the work of a search, in seconds. Work that is spent from a part of a budget is also spent from the
+    whole budget.
+    """
 
     def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.spent = seconds, parent, spent or Spent()
@@ -112,7 +114,9 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left. If not, record that `part` was shortened."""
+        """Return whether more than `seconds` seconds are left. If fewer seconds are left, record that `part` was
+        shortened.
+        """
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None

@@ -79,7 +79,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 
 
 def loops_of(stages: Ints, skips: Ints) -> Loops:
-    """Return loops that run the iterations `stages`, each after skipping `skips` stripes.
+    """Return loops that run the iterations `stages` in order. Before iteration i, the loops skip `skips[i]` stripes.
 
     >>> loops_of(np.array([0, *[0, 1] * 4, 1]), np.zeros(10, dtype=np.int64))[1:]
     (Repeat(times=4, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))

@@ -187,7 +187,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # In the next attempt, each group may take fewer bytes.
+            room = min(room - (plan.head - limit), worst - 1)  # The next attempt allows fewer bytes for each group.
         return None
 
     def _plan_without(self, slow: Slow, drafts: Sequence[Draft], limit: int) -> Plan:
@@ -237,8 +237,8 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with faster variants of its tiled groups, in a head of at most `head` bytes. Return None for
-        the plan of another planner.
+        """Return the plan with faster variants of its tiled groups. The head of the new plan has at most `head` bytes.
+        Return None if another planner made the plan.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -291,7 +291,9 @@ class Planner:
         return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
     def _in_batches(self, plan: Plan, drafts: Sequence[Draft], budget: Budget) -> Plan:
-        """Return a plan whose packed kernels compute as many pixels at once as possible without a larger head."""
+        """Return a plan with a head of at most the same size. Each packed kernel of the returned plan computes as many
+        pixels at once as the head allows.
+        """
         settled, head = self._settled(plan, drafts), plan.head
         for number, name, group in _tiled(plan, settled):
             chain, best = self._chain(name, group), group

@@ -57,7 +57,7 @@ class Register:
 
     def kept(self, written: int) -> int:
         """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The driver must
-        read the masked bits before it writes. The mask is 0 if the driver can write without reading.
+        first read the bits of the mask, and write them back. The mask is 0 if the driver can write without reading.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used

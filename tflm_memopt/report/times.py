@@ -12,7 +12,8 @@ if TYPE_CHECKING:  # Importing the class Report would slow down every command.
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative increase of time with which a model counts as slower. Any smaller increase is rounded to 0 %."""
+"""Smallest relative increase of time with which a model counts as slower. An increase below VISIBLE is rounded to 0 %.
+"""
 UPPER = "ms: of one inference, at most, estimated"
 
 

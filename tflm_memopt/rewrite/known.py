@@ -20,7 +20,8 @@ Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Maximum number of elements of a tensor whose values are computed. A tensor that holds a shape has far fewer elements.
+"""Maximum number of elements of a tensor whose values are computed. A tensor that holds a shape has far fewer than MOST
+elements.
 """
 
 

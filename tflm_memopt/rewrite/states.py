@@ -54,8 +54,8 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns. TFLM does not copy a variable that is never
-    assigned.
+    """Return whether the graph reads a variable that no subgraph assigns. If a variable is never assigned,
+    READ_VARIABLE copies nothing in TFLM.
     """
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))

@@ -89,9 +89,8 @@ def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 
 def channel_unit(graph: Graph, ops: Sequence[Op]) -> int:
-    """Return the smallest number of output channels that the first operator of a chain may compute at a time. Any
-    possible number of channels is a multiple of the smallest number, because a group of a grouped CONV_2D cannot be
-    divided.
+    """Return the smallest number of output channels that the first operator of a chain may compute at a time. All other
+    allowed numbers are multiples of the smallest number, because a group of a grouped CONV_2D cannot be divided.
     """
     unit, ratio = 1, Fraction(1)
     for op in ops:

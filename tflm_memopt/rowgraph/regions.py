@@ -1,8 +1,8 @@
 """Selects regions: the largest sets of supported operators that can become one custom operator.
 
 No path of the graph may leave a region and return to it, because a region runs as one operator. On each path from the
-inputs to an operator, the changes from an unsupported to a supported operator are counted. The largest count is the
-operator's level. Connected operators of equal level form a region.
+inputs to an operator, the changes from an unsupported to a supported operator are counted. The level of an operator is
+the largest count on any path to the operator. Connected operators of equal level form a region.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -117,8 +117,8 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the operators that only change a shape and that must stay in the graph. If only regions use a tensor, also
-    map the tensor to the output of the view that replaces the tensor.
+    """Return the operators that only change a shape and that must stay in the graph. The output of a view may replace a
+    tensor that only regions use. Also return a map from each replaced tensor to the output of the view.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

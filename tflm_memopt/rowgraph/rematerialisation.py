@@ -32,7 +32,7 @@ class Choice:
     """
     bound: int
     """Number of bytes of complete tensors that RAM must hold when a gate's multiplication starts. If there are several
-    gates, the bound is the largest of their numbers.
+    gates, the number is for the gate that needs the most bytes.
     """
 
 
@@ -137,7 +137,9 @@ class _Seen:
 
 
 def _ways(seen: _Seen, key: int, k: int, late: Collection[TensorId]) -> Iterator[Choice]:
-    """Yield choices. The first repeats no operator, and each later choice repeats more operators and needs less RAM."""
+    """Yield choices. The first choice repeats no operator, and each later choice repeats more operators and needs less
+    RAM.
+    """
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))

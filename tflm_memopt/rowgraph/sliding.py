@@ -2,9 +2,8 @@
 
 If a row depends only on neighbouring rows, and not on padding, the row stays valid when the input slides. Only new rows
 are computed, and rolling buffers keep the rows that later inferences need (rolling_buffers.py). Rows that depend on
-padding are computed again (edges.py). If computing only new rows took more multiply-accumulates than computing all
-rows, all rows are computed. As soon as the input has been filled with rows, the outputs have the original model's
-bytes.
+padding are computed again (edges.py). If the repeated rows take more multiply-accumulates than the kept rows save, all
+rows are computed. As soon as the input has been filled with rows, the outputs have the original model's bytes.
 """
 
 from dataclasses import replace
@@ -65,8 +64,8 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """For layers with padding, compute only the new rows if computing fewer rows saves multiply-accumulates. Raises
-    _Strides.
+    """Layers with padding compute either all rows, or the new rows and the rows near an edge. The result is the graph
+    with fewer multiply-accumulates. Raises _Strides.
     """
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)

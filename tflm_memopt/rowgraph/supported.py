@@ -71,9 +71,9 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
     """Return the operator, or an Unsupported if the last row of a tensor in `whole` is not read.
 
-    An LSTM updates its state only in steps whose output is read. The function adds the operator's output to `whole` if
-    the operator is an LSTM. The function also adds the output if the last row of a tensor in `whole` is read for the
-    last output row, but not for any other output row.
+    If the output of a step is not read, an LSTM skips the step and does not update its state. The function adds the
+    operator's output to `whole` if the operator is an LSTM. The function also adds the output if only the last output
+    row needs the last row of a tensor in `whole`.
     """
     y = np.arange(op.writes.h, dtype=np.int64)
     for k, t in enumerate(op.inputs):

@@ -77,7 +77,7 @@ def _found(start: bytes) -> tuple[str, str]:
     try:
         text = start.decode("utf-8")
     except UnicodeDecodeError as error:
-        # The last bytes may be the start of a longer UTF-8 character.
+        # The last bytes may be the first part of a UTF-8 character.
         text = start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
     is_text = all(c.isprintable() or c.isspace() for c in text)
     return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)

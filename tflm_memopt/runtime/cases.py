@@ -114,10 +114,10 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more test cases, and the number of cases from every_value().
+    """Return a list of `count` test cases, and the number of cases in the list that every_value() made.
 
-    Cases from every_value() come first, in sets of 256, and random cases follow. The argument `done` is the number of
-    earlier random cases.
+    Cases from every_value() come first, in sets of 256, and random cases follow. The first `done` random cases are left
+    out, because they were tested earlier.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:

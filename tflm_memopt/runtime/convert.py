@@ -31,7 +31,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> Array:
     if np.isnan(values).any():
         raise UsageError("the values contain NaN", code="bad_data", hint="replace each NaN by a number")
     ratio = values.astype(np.float32) / np.float32(scale)
-    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # In float32, adding 0.5 could round up.
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # In float32, the sum could be rounded up.
     return _clamp(rounded + zero_point, form)
 
 

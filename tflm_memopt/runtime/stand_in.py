@@ -30,9 +30,9 @@ def runnable(data: bytes) -> bytes:
     """Replace operators that TFLM lacks by operators of TFLM, and return a model with the same output bytes.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. An operator that only moves
-    values gets int16 or bool values as float32 if TFLM's kernel does not take the type of the values. Operators with
-    invalid operands are not replaced.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Some kernels of TFLM that only
+    move values accept neither int16 nor bool, so the values are converted to float32. Operators with invalid operands
+    are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -141,7 +141,7 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 def _in_float(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     """Let the operator compute in float32: cast all operands and results that have the type of the first result. An
-    operator that pads needs a zero point of 0, because TFLM pads float32 values with 0.
+    operator that pads its input needs a zero point of 0, because TFLM pads float32 values with 0.
     """
     if not op.outputs or ABSENT in op.inputs or (dtype := graph.tensors[op.outputs[0]].dtype) not in CAST:
         return None

@@ -38,8 +38,8 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, and three inferences with the lowest, the highest, and alternating values.
 
-    The values lie in the ranges that the original model `graph` allows. For equal seeds, a call with more runs returns
-    the same random inferences, followed by others.
+    The values lie in the ranges that the original model `graph` allows. A call with the same seed and more runs returns
+    the same random inferences first, and then further random inferences.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)

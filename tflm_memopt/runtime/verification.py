@@ -76,7 +76,9 @@ class Verification:
     module: ModuleRuns | None = None
     """Result of running the C module, or None without a C module."""
     planned_for: str = ""
-    """Kernel library that a model of builtin operators requires, "any", or "" for a model with custom operators."""
+    """Kernel library for which a model of builtin operators is valid: a value of `--kernels`, or "any". The text is
+    empty for a model with custom operators.
+    """
     steps: int = 0
     every_value: int = 0
     """Number of inferences for a test in which each input byte takes all 256 values, one after the other."""

@@ -136,7 +136,7 @@ def serve() -> None:
     for line in sys.stdin:
         directory, *rest = json.loads(line)
         answer = fork(Path(directory), *rest)
-        with contextlib.suppress(BrokenPipeError):  # After an interrupt, the caller does not read the answer.
+        with contextlib.suppress(BrokenPipeError):  # An interrupted caller reads no answer.
             print(answer, flush=True)
     os._exit(0)  # All streams are flushed already.
 

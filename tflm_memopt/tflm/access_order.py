@@ -24,8 +24,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function with two arguments: a node, and the index of an input. The function returns when the kernel last loads each
-input element, and when it first stores each output element. Time is counted in loads and stores.
+"""Function with two arguments: a node, and the index of an input. The function returns two arrays: the time of the last
+load of each input element, and the time of the first store of each output element. Time is counted in loads and stores.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))

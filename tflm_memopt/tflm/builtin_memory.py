@@ -1,7 +1,7 @@
 """Memory that the reference kernel of each TFLM operator allocates in addition to tensors.
 
-A row of the table KERNELS names the struct that the flatbuffer parser allocates (`params`), the struct that Init
-allocates (`state`), and what Prepare does (`prepare`). The allocations are in the order of TFLM's sources, because the
+In a row of the table KERNELS, `params` is the struct that the flatbuffer parser allocates, `state` is the struct that
+Init allocates, and `prepare` states what Prepare does. The allocations are in the order of TFLM's sources, because the
 order determines alignment gaps. Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h,
 tensorflow/lite/core/api/flatbuffer_conversions.cc.
 """

@@ -3,8 +3,8 @@
 The sources are TFLM's kernels in tensorflow/lite/micro/kernels/cmsis_nn and CMSIS-NN's functions
 arm_*_get_buffer_sizes_*. The kernels are built for speed, as in TFLM's Makefile. The sizes are for gcc and clang. If
 Arm Compiler compiles TFLM, pointwise convolutions need a few hundred bytes more. The argument `mve` selects the sizes
-for Helium instead of the DSP extension. On a core without Helium and DSP extension, TFLM needs less memory than the
-module predicts.
+for Helium instead of the DSP extension. On a core that has neither Helium nor the DSP extension, TFLM needs less memory
+than the module predicts.
 """
 
 import math

@@ -51,7 +51,8 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 def _order(requests: Sequence[Need]) -> list[int]:
     """Return the indices of the buffers in the order in which TFLM places them. Buffers with offline offsets come
-    first. Larger buffers come before smaller buffers. Of two buffers with equal sizes, the later buffer comes first.
+    first. Larger buffers come before smaller buffers. If two buffers have equal sizes, the buffer with the higher index
+    comes first.
     """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]

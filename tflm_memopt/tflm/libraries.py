@@ -47,7 +47,9 @@ def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
 
 REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
 ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
-"""Allocations of the reference kernels. Kernels that CMSIS-NN or ESP-NN replaces have no access orders."""
+"""Allocations of the reference kernels. An operator has no access order if CMSIS-NN or ESP-NN has its own kernel for
+the operator.
+"""
 LSTM_2023 = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm_2023)
 EARLY_2023 = Library("reference", {**REFERENCE.rows, "UNIDIRECTIONAL_SEQUENCE_LSTM": LSTM_2023}, access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""

@@ -181,8 +181,8 @@ STRUCTS: Mapping[str, Struct] = {
     "cmsis_nn::Svdf": Struct((40, 4), (48, 8), "kernels/cmsis_nn/svdf.cc"),
     "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }
-"""Sizes of structs by C++ name. The name of a struct that is called OpData in several files begins with the name of the
-file.
+"""Sizes of structs by C++ name. If several files define a struct OpData, the name in the table begins with the name of
+the file.
 """
 
 

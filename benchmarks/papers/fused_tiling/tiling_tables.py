@@ -18,7 +18,7 @@ from proved import proved
 from tables import markdown
 
 MOST = 1.5
-"""Limit of F (docs/glossary.md) for networks with FFMT."""
+"""Limit of the compute factor F (docs/glossary.md) for networks with FFMT."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {

@@ -22,7 +22,7 @@ from tflm_memopt.report import figures, svg
 
 ANY = float("inf")
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, ANY)
-"""Limits of F (docs/glossary.md)."""
+"""Limits of the compute factor F (docs/glossary.md)."""
 PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
     "mbv2-w035": (
         (7.887, 1.68), (15.34, 1.38), (21.288, 1.3), (25.674, 1.25), (63.741, 1.23), (67.905, 1.1), (83.065, 1.02),

@@ -14,14 +14,16 @@ from proved import proved
 from tables import markdown
 
 ANY = 4.0
-"""Limit of F (docs/glossary.md) for plans that may compute pixels twice."""
+"""Limit of the compute factor F (docs/glossary.md) for plans that may compute pixels twice."""
 ALIGNMENT = 16
 """Alignment of tensors in TFLM, in bytes. The paper's formulas do not align tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2: a bottleneck with expansion, depthwise layer, projection and, if possible, ADD."""
+    """A row of vMCU's Table 2: a bottleneck with expansion, depthwise layer and projection, and with an ADD if the
+    shapes allow one.
+    """
 
     name: str
     size: int

@@ -16,15 +16,16 @@ extern "C" {
 /* Each core has a counting semaphore, which the callbacks wake() and wait() implement. The cores synchronize only in wake() and wait(), so wake()
  * and wait() must also order memory accesses.
  *
- * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() is a release. After wait() has returned, the
- * woken core sees all data that the other core wrote before the call of wake(). A release needs a DMB instruction before the signal on Arm, and a
- * MEMW instruction on Xtensa. An operating system's semaphores and task notifications, and C11's release stores, contain the DMB or MEMW
- * instruction. A call of wake() must count even before the other core calls wait(). For each core, calls of wake() outnumber returns of wait() by
- * at most two.
+ * The other core calls wake(context, core) to wake the core with the number `core`. A call of wake() must order memory accesses like a release
+ * operation in C11. After wait() has returned, the woken core sees all data that the other core wrote before the call of wake(). A release needs a
+ * DMB instruction before the signal on Arm, and a MEMW instruction on Xtensa. An operating system's semaphores and task notifications, and C11's
+ * release stores, contain the DMB or MEMW instruction. A call of wake() must count even before the other core calls wait(). For each core, calls of
+ * wake() outnumber returns of wait() by at most two.
  *
  * A core calls wait(context, core) with its own number. For each call of wake() for a core, one call of wait() by this core returns. A call of
- * wait() is an acquire, so later reads see all data that the other core has written before wake(). On Arm, an acquire needs a DMB instruction after
- * the signal. If wait() returns too early, the cores race for data, and no check detects the race.
+ * wait() must order memory accesses like an acquire operation in C11, so that later reads see all data that the other core has written before
+ * wake(). On Arm, an acquire needs a DMB instruction after the signal. If wait() returns too early, the cores race for data, and no check detects
+ * the race.
  *
  * If the cores' caches are not coherent, the workspace, the inputs, the outputs and the tmo_team must be in memory that is not cached. */
 typedef struct tmo_team tmo_team;

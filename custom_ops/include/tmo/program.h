@@ -22,7 +22,7 @@
 #define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels under a pooling window, so that the sum of the pixels fits int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_PLACES 8388608u /* Maximum number of channels of ARG_MAX. The index of a channel must fit 23 bits. */
-/* Maximum number of bits by which an operand of ADD is shifted to the left. A value of 9 bits still fits an int32 after the shift. */
+/* Maximum number of bits by which an operand of ADD is shifted to the left. A value of 9 bits fits an int32 even after the maximum shift. */
 #define TMO_MAX_ADD_SHIFT 22
 #define TMO_MAX_SHIFT 30 /* Maximum left shift of an int32 sum in bits. */
 /* Maximum shift of an int64 sum. The C library multiplies an int64 sum by a factor, and then shifts the product right by `15 - shift` bits. */
@@ -31,14 +31,14 @@
 #define TMO_INDEX_BYTES 4 /* Size of an int32 index in bytes. In a tensor of int32 indices, each byte of an index counts as a channel. */
 #define TMO_TABLE_BYTES 256 /* Size of the table of LOOKUP in bytes: one byte for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* Size of an LSTM's curve in words of 32 bits. The curve is a uint16_t[256]. */
-#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM. An LSTM has equally many shifts. */
+#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, which equals the number of shifts of an LSTM. */
 #define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a tensor that is a constant in the program. */
 #define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are messages between devices. */
 #define TMO_LOOP_DEPTH 4 /* Maximum number of loops that are nested in each other. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
 #define TMO_FIVE_PIXELS 5 /* Number of output pixels at the end of a row that TMO_PACKING_DSP_CONV can compute at once. */
-/* If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. If a window has at most
- * TMO_FIVE_VALUES values, the weights of two channels fit the cache of the core. */
+/* If a window has at most TMO_FIVE_VALUES values, TMO_PACKING_DSP_CONV computes the last five pixels of a row at once. The weights of two channels
+ * for a window of TMO_FIVE_VALUES values fit the cache of the core. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values that a packed convolution copies to scratch at a time. */
 #define TMO_ROOM_FOR_PIXELS 4 /* If a packed convolution computes whole rows with scratch for n pixels, tmo_op.at_once is TMO_ROOM_FOR_PIXELS + n. */
@@ -54,8 +54,8 @@
 /* Maximum size in bytes of a window of whole rows that CONV copies into a buffer on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144
 #define TMO_FEW_BYTES 80 /* Maximum size in bytes of a window that CONV copies into a buffer on every core. */
-#define TMO_SOME_CHANNELS 8 /* CONV copies windows of more than TMO_FEW_BYTES only for at least TMO_SOME_CHANNELS output channels. */
-#define TMO_MANY_CHANNELS 16 /* CONV copies large windows of whole rows only for at least TMO_MANY_CHANNELS output channels. */
+#define TMO_SOME_CHANNELS 8 /* CONV copies windows of more than TMO_FEW_BYTES only if it has at least TMO_SOME_CHANNELS output channels. */
+#define TMO_MANY_CHANNELS 16 /* CONV copies large windows of whole rows only if it has at least TMO_MANY_CHANNELS output channels. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
 
 /* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */
@@ -91,12 +91,12 @@ enum {
   TMO_LAYOUT_STATE = 16, /* The layout `TMO_LAYOUT_STATE + i` means that rows are stored in rolling buffer i of the state. */
 };
 
-/* Place of a program's input 0. Tensors of a streamed or external input 0 have 1 in the field `base`. */
+/* Place of a program's input 0. If input 0 is streamed or external, the field `base` of its tensors is 1. */
 enum {
   TMO_INPUT_ARENA = 0, /* Input 0 has a buffer in the arena, to which the caller writes the whole input before each run. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  /* A tmo_messenger exchanges rows with other devices. If input 0 has a buffer of the program, the buffer holds the whole input. */
+  /* A tmo_messenger exchanges rows with other devices. If the program has a buffer for input 0, the buffer holds the whole input. */
   TMO_INPUT_LINK = 3,
 };
 
@@ -105,7 +105,8 @@ enum {
   /* Each iteration of the operator adds one input row or tile to int32 accumulators. The last iteration writes the output row. */
   TMO_FLAG_ITERATIVE = 1,
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
-  TMO_FLAG_SUMS = 4, /* An iteration adds the products of a channel group to int32 accumulators. A last pass writes the output. */
+  /* An iteration adds the products of a channel group to int32 accumulators. After the last channel group, one more pass writes the output. */
+  TMO_FLAG_SUMS = 4,
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower four bits of a byte are the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace before a group of operators runs. */
 };
@@ -144,9 +145,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Functions of a float32 operator. The function is in bit 4 and the higher bits of the field `float_form`. ARITHMETIC_F32 has the functions from ADD
- * to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and COMPARE_32 has
- * the functions from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
+/* Functions of a float32 operator. Bit 4 and the higher bits of the field `float_form` hold the function's number. ARITHMETIC_F32 has the functions
+ * from ADD to LEAKY_RELU, and CURVE_F32 has the functions from LOGISTIC to TO_INTEGER. BINARY_32 has the functions from DIV to MINIMUM_S32, and
+ * COMPARE_32 has the functions from EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -197,8 +198,8 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* The option align_corners of the resizing operator is set. */
 };
 
-/* The field `select_form` has four bits for each operand of SELECT. The lower two of the four bits are the operand's index in the list of rows that
- * an iteration reads. */
+/* The field `select_form` has four bits for each operand of SELECT. The lower two bits are the operand's index in the list of rows that an iteration
+ * reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
@@ -309,7 +310,7 @@ typedef struct {
   /* 1 if the record counts the inferences of a sliding window instead of describing rows, and otherwise 0. A run that ends before the sliding window
    * is full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* Nonzero number that the converter computes from the program. A run rejects a state that another program has written. */
+  uint16_t key; /* Number that identifies the program, and that is not 0. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
 /* Place of a tensor in memory. Without column windows, the tensor begins at `base + offset`, and row y is at position `y % depth`. Each row of the
@@ -343,7 +344,7 @@ typedef struct {
     uint16_t rows; /* Number of rows of a stripe. If a stripe has more rows than the field `advance`, adjacent stripes compute some rows twice. */
     /* Number of rows of a streamed input that arrive at once. Input rows that arrived earlier are in the workspace, at the tensor's offset. */
     uint16_t pushed;
-    uint16_t older; /* Number of earlier rows in the state. The newest earlier row is directly above row 0 of the tensor. */
+    uint16_t older; /* Number of earlier rows in the state. Row 0 of the tensor directly follows the newest earlier row. */
   };
 } tmo_tensor;
 
@@ -383,8 +384,8 @@ typedef struct {
 /* A move of a COPY operator copies pieces of adjacent bytes from an input row to an output row. The field `count` is the number of pieces, and the
  * field `bytes` is the size of a piece. In the output row, the first piece begins at byte `target`, and the pieces begin `target_step` bytes apart.
  * In the input row, the first piece begins at byte `source` plus a phase, and the pieces begin `source_step` bytes apart. In output row `y`, the
- * phase of a move is `(y + shift) % period`, multiplied by `phase_step`. For an operator with TMO_FLAG_ITERATIVE, `y` is the index of the input row,
- * and the phase is added to `target` and not to `source`. */
+ * phase of a move is `(y + shift) % period`, multiplied by `phase_step`. For an operator with TMO_FLAG_ITERATIVE, `y` is the index of the input row.
+ * The phase of an operator with TMO_FLAG_ITERATIVE is added to `target` instead of `source`. */
 typedef struct {
   /* Index of the input row that the move reads. The index counts the rows of operand 0 first, then the rows of operand 1, and so on. A move copies
    * nothing if its input row does not exist. */
@@ -513,8 +514,8 @@ typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit `i % 8` of byte `i / 8` is set if a barrier precedes iteration `i` of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  /* Offset in the program of an array with a bit for each iteration. If the bit is set, core 0 runs the iteration alone. The offset is 0 if no bit is
-   * set. */
+  /* Offset in the program of an array with a bit for each iteration, which is set if core 0 runs the iteration alone. The offset is 0 if core 0 runs
+   * no iteration alone. */
   uint32_t serial;
   uint32_t counters; /* Number of bytes from the loop counters of core 0 to the loop counters of core 1. */
 } tmo_cores;

@@ -88,7 +88,7 @@ TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *works
 /* The data that tmo_push() or tmo_run_paused() keeps between two calls of the same inference. Set all bytes of a tmo_stream to zero before the first
  * use of the tmo_stream. An inference keeps no data outside the tmo_stream, the workspace and io[0]. */
 typedef struct {
-  uint32_t rows;    /* number of rows pushed in the current inference; 1 if an inference without pushes has begun */
+  uint32_t rows;    /* number of rows pushed in the current inference; for a program without pushes, 1 between the start and the end of an inference */
   uint32_t iterations; /* number of iterations that the inference still has to run */
 } tmo_stream;
 

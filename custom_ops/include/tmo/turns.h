@@ -60,8 +60,8 @@ static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   turns->paused |= 1u << model;
 }
 
-/* Call tmo_leave() after you have read the outputs or pushed the rows. A paused model stays paused, and the bytes that the model still needs stay
- * reserved. */
+/* Call tmo_leave() after you have read the outputs or pushed the rows. For a paused model, tmo_leave() does nothing, so the bytes that the model
+ * still needs stay reserved. */
 static inline void tmo_leave(tmo_turns *turns, uint32_t model) {
   if (tmo_has_turn(turns, model)) turns->running &= ~(1u << model);
 }

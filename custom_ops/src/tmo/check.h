@@ -60,7 +60,8 @@ TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_
 /* Returns whether the program contains `n` words of 32 bits at `offset`. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
-/* Counts `n` array elements that the validator is about to read. Returns false if fewer than `n` elements remain below the validator's limit. */
+/* Counts `n` array elements that the validator is about to read. Returns false if the validator would then read more elements than its limit
+ * allows. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;

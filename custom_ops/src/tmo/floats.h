@@ -2,8 +2,8 @@
 /* This header has float32 arithmetic. A file with float32 kernels includes this header first, so that each product and each sum is rounded
  * separately. When the converter verifies a model, the host also rounds each product and each sum separately.
  *
- * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. A TFLM with fused
- * operations gives the same bits if TFLM's compiler fuses the same products and sums. */
+ * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. The library and
+ * TFLM then give the same bits if the compilers of both fuse the same products and sums. */
 #ifndef TMO_FLOATS_H_
 #define TMO_FLOATS_H_
 

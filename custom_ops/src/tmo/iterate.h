@@ -19,7 +19,7 @@ TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *
  * iterations, even if outputs overwrite inputs. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Returns whether an unpacked operator with tiles can also compute whole rows, after the operator's field `tile` is set to 0. */
+/* Returns whether the rows of an unpacked operator with tiles can be computed at once, by a copy of the operator whose field `tile` is 0. */
 TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op);
 
 /* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. tmo_iterates_rows() must be true for the operator. */
@@ -28,8 +28,8 @@ static inline bool tmo_iterates_rows(const tmo_op *op) {
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Computes all rows of an operator whose rows have one pixel, as the columns of a single row. Returns false without computing anything if only
- * iterations of single rows can compute the operator. tmo_iterates_rows() must be true for the operator, and the operator's kind must be one of
+/* Computes all rows of an operator whose rows have one pixel, as the columns of a single row. If the operator must be computed row by row, the
+ * function returns false and computes nothing. tmo_iterates_rows() must be true for the operator, and the operator's kind must be one of
  * TMO_WEIGHTED_KINDS. */
 TMO_LINKAGE bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op);
 

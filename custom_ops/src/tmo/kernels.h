@@ -4,10 +4,11 @@
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
  * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap
  * an input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
- * output may overlap an operand. The output must then begin at or before the start of the operand, and the operand must not be broadcast. The
- * following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is
- * true. Kernels with two operands also read before they write. A kernel whose output elements are not larger than its input elements also reads
- * before it writes. CONV writes the last byte of its output after it has read all inputs, so the last byte may overlap an input.
+ * output may overlap an operand. An output that overlaps an operand must begin at or before the start of the operand, and the operand must not be
+ * broadcast. The following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which
+ * tmo_only_limits() is true. Kernels with two operands also read before they write. A kernel whose output elements are not larger than its input
+ * elements also reads before it writes. CONV writes the last byte of its output after it has read all inputs, so the last byte may overlap an
+ * input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -228,7 +229,7 @@ typedef struct {
   uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts of the window */
   uint32_t offset;         /* in the first part of the window, distance in bytes from an address in the list `at` to the first byte of its run */
   uint32_t bytes;          /* number of bytes in a run */
-  uint32_t step;           /* distance in bytes between two adjacent input bytes of a run, modulo 2^32 */
+  uint32_t step;           /* distance in bytes from one input byte of a run to the next, modulo 2^32 */
   uint32_t row;            /* distance in bytes between the weights of two adjacent runs */
   uint32_t filter;         /* size in bytes of the weights of one output channel */
   int32_t zero_point;
@@ -376,8 +377,9 @@ TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uin
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
-/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of one run must be adjacent. The addresses of a part's runs
- * must be adjacent in the list, and all parts must begin with the same address. The argument `zero` holds the negated zero point in both halves. */
+/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of one run must be adjacent. The addresses of the runs of a
+ * part must be adjacent entries of the list `at`, and all parts must begin with the same entry. The argument `zero` holds the negated zero point in
+ * both halves. */
 #if TMO_CORE_DSP
 int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
 #define tmo_add_channel tmo_dsp_channel

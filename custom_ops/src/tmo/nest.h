@@ -71,8 +71,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns true if an iteration is inside the tensor and its sums are inside the accumulator. If tmo_iteration_fits() returns true, the iteration
- * accesses no bytes outside its buffers. */
+/* Returns true if the pixels of an iteration are inside the tensor, and the sums of the iteration are inside the accumulator. If
+ * tmo_iteration_fits() returns true, the iteration accesses no bytes outside its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -119,8 +119,8 @@ typedef struct {
   uint32_t pixel;              /* size of a pixel in bytes */
 } tmo_row_pixels;
 
-/* The column window that contains a row. The field `row` is the index of the row in the column window. The field `period` is the number of earlier
- * rows that were stored at the same index. */
+/* The place of a tensor's row in a column window. The field `row` is the index of the row in the column window. The field `period` is the number of
+ * earlier rows that were stored at the same index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -157,7 +157,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* what is added to `column` for the next tensor row with the same index in the column window */
+  uint32_t width; /* number to add to `column` to find the next tensor row that is stored at the same index `row` of the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

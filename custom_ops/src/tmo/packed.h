@@ -139,16 +139,16 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* The functions whose names begin with tmo_conv_mve compute a CONV operator with TMO_PACKING_MVE_CONV. The functions for TMO_PACKING_DSP_CONV have
- * the same steps. The argument `bytes` is the address of the first input pixel, and input pixels are bytes_step bytes apart. If the argument `bytes`
- * is NULL, tmo_conv_mve_multiply() reads the values in the scratch memory. */
+/* The functions whose names begin with tmo_conv_mve compute a CONV operator with TMO_PACKING_MVE_CONV, in the same steps as the functions for
+ * TMO_PACKING_DSP_CONV. The argument `bytes` is the address of the first input pixel, and input pixels are bytes_step bytes apart. If the argument
+ * `bytes` is NULL, tmo_conv_mve_multiply() reads the values in the scratch memory. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* The functions whose names begin with tmo_conv_rvv compute a CONV operator with TMO_PACKING_RVV_CONV. The functions for TMO_PACKING_DSP_CONV have
- * the same steps. */
+/* The functions whose names begin with tmo_conv_rvv compute a CONV operator with TMO_PACKING_RVV_CONV, in the same steps as the functions for
+ * TMO_PACKING_DSP_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
@@ -182,8 +182,8 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* tmo_depthwise_packed_row() and tmo_depthwise_packed_pixel() compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. Other functions compute four pixels at least as fast as tmo_dsp_3x3() computes one
- * block. */
+/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. For a block of only four pixels, other functions are at least as fast as
+ * tmo_dsp_3x3(). */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
@@ -360,7 +360,7 @@ typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows under a window */
   uint32_t bytes; /* number of bytes to copy from each row, at least one */
-  uint32_t step;  /* distance in bytes between the copies of two rows; 1 is only allowed if `bytes` is 1 */
+  uint32_t step;  /* distance in bytes between the copies of two adjacent rows; if `step` is 1, `bytes` must be 1 */
   uint32_t apart; /* distance in bytes between the input values of two adjacent windows */
 } tmo_mve_rows;
 
@@ -369,7 +369,7 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 
 /* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
-  const tmo_column_window *column_window; /* the column window that holds the first input row */
+  const tmo_column_window *column_window; /* the column window that stores the pixels of the first input row */
   uint32_t column;      /* column of the first pixel, plus the widths of the earlier rows in the rolling buffer */
   uint32_t row;         /* index of the first row in the column window */
   uint32_t rows;
@@ -414,10 +414,10 @@ typedef struct {
   const int8_t *missing; /* pixel of zero points that stands for all pixels outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* first input column where a window extends past the row; 0 if an input row does not exist */
-  uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the next window's tap, modulo 2^32 */
+  uint32_t inside;       /* a window that begins in this input column or later extends past the row; 0 if an input row does not exist */
+  uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* number of channels in complete vectors of sixteen; number of all channels if there are fewer than sixteen */
+  uint32_t first;        /* number of channels in complete vectors of sixteen; if there are fewer than sixteen channels, number of all channels */
   const int8_t *end;     /* end of the operator's constants */
   uint32_t beyond;       /* number of bytes of the last vector that lie beyond the last channel */
   uint32_t more;         /* number of channels after the last complete vector of sixteen */

@@ -33,8 +33,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. The limit for three or
- * more pixels is three eighths of the limit for one or two pixels. */
+/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For three or more pixels, the largest number
+ * of input values is three eighths of the returned number. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A

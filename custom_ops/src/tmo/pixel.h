@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For iterations that compute one or a few output pixels, the functions of this header find the pixels and windows. */
+/* The functions of this header find the input pixels and the windows of iterations that compute one output pixel or a few output pixels. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 

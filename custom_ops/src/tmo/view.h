@@ -62,7 +62,7 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
     const uint32_t high = w->rows, bytes = w->depth * pixel, step = tmo_remainder(high * across * pixel, bytes);
     const int8_t *const first = base + w->offset, *const end = first + bytes;
     const int8_t *at = first + tmo_remainder(place.column * high + place.row, w->depth) * pixel;
-    for (;;) { /* the next row of a column window begins one pixel later */
+    for (;;) { /* in a column window, pixel x of the next row follows pixel x of this row */
       const int8_t *next = at;
       const int8_t **const last = pixels + wide;
       if (long_rows && wide * step <= (uint32_t)(end - at)) { /* no pixel of the row wraps */
@@ -88,8 +88,8 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
   }
 }
 
-/* Writes the addresses of pixels under a window to a list. The arguments `rows` and `columns` must not be empty. The tensor must have the layout
- * TMO_LAYOUT_HWC. After each row, `gap` entries of the list stay unused. */
+/* Writes the addresses of pixels under a window to a list. The arguments `rows` and `columns` must each have at least one tap. The tensor must have
+ * the layout TMO_LAYOUT_HWC. After each row, `gap` entries of the list stay unused. */
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
 

@@ -20,7 +20,7 @@ class Layer:
     source: int = 0
     """Index of the first operand. Index 0 is the newest tensor, and indices are modulo the number of tensors."""
     other: int = 0
-    """Index of the second operand, counted like the index of the first operand."""
+    """Index of the second operand, counted from the newest tensor like `source`."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)

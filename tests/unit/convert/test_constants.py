@@ -170,7 +170,9 @@ def test_constants_of_devices_with_dead_channels(sharding: DeviceSharding, *, fo
 
 
 def test_one_operator_of_a_device_may_run_all_images_of_a_batch() -> None:
-    """The original's dense layer reads copies of four means. On the device, one MEAN writes the four vectors."""
+    """In the original program, the dense layer reads copies of the outputs of four MEANs. In the device's program, a
+    single MEAN writes all four vectors.
+    """
     net = Net(1)
     y = net.mean(net.conv2d(net.input((4, 12, 12, 2)), 6, kernel=(3, 3), stride=(2, 2)), (1, 2), keep=False)
     data = net.model(net.fully_connected(y, 3, batches=4))

@@ -89,7 +89,9 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Measurements of the models in arena_zoo.py. In the model "region", a builtin operator replaced TMO_REGION."""
+"""Measurements of the models in arena_zoo.py. The model "region" was measured with a builtin operator in place of
+TMO_REGION.
+"""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),

@@ -105,7 +105,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """In small models, TFLM may overwrite its own temporary data."""
+    """Small models may also run in a smaller arena, in which TFLM overwrites its own temporary data."""
     model = real_model.read_bytes()
     arena = predict_recording(model)
     assert as_printed(arena) == measured(model)

@@ -9,7 +9,7 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization,
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
-"""Maximum relative error of an int16 SOFTMAX's output scale that TFLM accepts (micro/kernels/softmax_common.cc)."""
+"""TFLM accepts a relative error of at most SOFTMAX_TOLERANCE in an int16 SOFTMAX's output scale (softmax_common.cc)."""
 BORDER = 1e-5
 """If a scale's logarithm is less than BORDER away from a limit, TFLM's result depends on rounding in the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30

@@ -102,7 +102,7 @@ def quantized(context: OperatorContext) -> str | None:
 
 @hint("evaluate the operator before the conversion")
 def runtime_values(context: OperatorContext) -> str | None:
-    """Inputs must be computed at run time, not constants"""
+    """Inputs must not be constants"""
     return next((f"{name(t)} is a constant" for t in activations(context) if t.constant), None)
 
 

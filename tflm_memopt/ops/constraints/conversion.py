@@ -23,7 +23,7 @@ def dequantize_types(context: OperatorContext) -> str | None:
 
 @hint("cast to a smaller integer type, or to float32")
 def cast_types(context: OperatorContext) -> str | None:
-    """CAST must convert int8, int16, bool or int32 to float32, float32 to int32, or an integer to int8 or int16"""
+    """CAST must convert float32 to int32, or int8, int16, int32 or bool to int8, int16 or float32"""
     types = context.input().dtype, context.output.dtype
     return None if types in converting.CASTS or types in converting.LOWER_BYTES else f"{types[0]} to {types[1]}"
 

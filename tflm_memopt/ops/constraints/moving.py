@@ -52,7 +52,7 @@ def movable(context: OperatorContext) -> str | None:
 
 @hint("move along fewer dimensions at once: replace this operator by two simpler ones")
 def regular_moves(context: OperatorContext) -> str | None:
-    """The operator must make every row of its output in the same way, from at most 64 rows and 256 runs of bytes"""
+    """Every output row must be copied from the input in the same way, from at most 64 rows and 256 runs of bytes"""
     return None  # the parser raises moves.Irregular
 
 

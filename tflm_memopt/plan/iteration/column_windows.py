@@ -1,7 +1,7 @@
 """Finds the place and the lifetime of pixels that one operator of a tiled group passes to the next operator.
 
 A column window holds a few columns of adjacent rows of a stripe. If a later stripe reads the rows of a column window,
-the column window has room for whole rows. The line buffers of vMCU and msf-CNN have room for whole rows, too.
+the column window has room for whole rows. The line buffers of vMCU and msf-CNN always have room for whole rows.
 """
 
 import itertools
@@ -39,7 +39,9 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _makers(producer: Member, reader: Member, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-    """Return which iterations of `reader` read the tensor, and which iterations of `producer` write the pixels."""
+    """Return the iterations of `reader` that read the tensor. For each iteration of `reader`, also return the
+    iterations of `producer` that write the pixels.
+    """
     (r0, r1), (c0, c1) = reader.rows(k, iteration), reader.columns(k, iteration)
     (reads,) = ((r1 > r0) & (c1 > c0)).nonzero()
     if producer.iterative:
@@ -110,7 +112,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
-    """Return the smallest length of a rolling buffer, in multiples of `grain` pixels, that keeps all live pixels."""
+    """Return how many pixels a rolling buffer needs to keep all live pixels: a multiple of `grain`."""
     if not len(index):
         return grain
     depth = -(-_most_alive(written, read) // grain) * grain

@@ -96,6 +96,6 @@ def _note_lives(ending: Ending) -> None:
     for key, life in ending.lives.items():
         if key not in trace.lives:
             at = np.flatnonzero(order >= number[key])
-            made = life.written < len(at)  # A simulation of the first iterations may lack pixels.
+            made = life.written < len(at)  # Pixels are missing if the trace ends early.
             read = np.minimum(life.read[made], len(at) - 1)
             trace.lives[key] = Lives(life.iteration[made], at[life.written[made]], at[read], life.stripes[made])

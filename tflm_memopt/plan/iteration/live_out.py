@@ -15,7 +15,7 @@ Range = tuple[int, int]
 
 
 def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
-    """Return, by buffer index, the bytes that must keep their contents while other models run."""
+    """Map the index of each buffer to the bytes that must keep their contents while other models run."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
@@ -41,7 +41,8 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
     """Map the index of each buffer to the buffer's live bytes [bottom, top) before each iteration in `waits`. The
-    newest input rows do not count as live.
+    newest rows of a streamed input do not count as live, because rows that are read later have been copied to a rolling
+    buffer.
     """
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}

@@ -185,7 +185,9 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """The output may overlap the input by whole pixels only, so all bytes below an output pixel count as live."""
+    """In a tiled group, the output may overlap the input by whole pixels only. While a pixel is written, all bytes of
+    the buffer below the pixel therefore count as live.
+    """
     if not writer.stripes:
         return before_write
     life, below = lives(trace, writer), np.zeros(trace.times, dtype=np.int64)

@@ -1,4 +1,6 @@
-"""Chooses the iterations between which other models may run: often enough, and when few bytes are live."""
+"""Chooses the pauses of a model, which are moments between two iterations at which other models may run. The pauses are
+close enough together, and few bytes are live during a pause.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +31,8 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits for the live bytes of a pause, in ascending order. Each limit still allows pauses at intervals
-        of at most `apart`.
+        """Return limits for the live bytes of a pause, in ascending order. Under each limit, pauses at intervals of at
+        most `apart` are possible.
         """
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
@@ -74,7 +76,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """Return the bytes of each buffer that must keep their contents at the chosen pauses, by buffer index."""
+    """Map the index of each buffer to the bytes that must keep their contents at the chosen pauses."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

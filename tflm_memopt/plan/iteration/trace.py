@@ -99,7 +99,9 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """An iteration that only writes finished sums computes no pixel."""
+        """Return the number of pixels that the iterations compute. An iteration that only writes finished sums counts
+        as 0 pixels.
+        """
         each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -259,8 +261,9 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of core 1's scratch memory in bytes while the operator runs, or 0 if core 1 has none.
 
-        Core 1's scratch for a depthwise operator follows the largest scratch of the group, so that no core waits. Core
-        1 runs no operator whose packing is in ON_CORE_0.
+        Core 1's scratch for a depthwise operator follows the largest scratch of the group. The scratch of core 0
+        therefore never overlaps the scratch of core 1, and no core must wait. Core 1 runs no operator whose packing is
+        in ON_CORE_0.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -366,7 +369,7 @@ def _requested_iterations(member: Member, need: Ints, end: Ints) -> tuple[Ints, 
     """
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
-    if member.nest.recomputes:  # The operator first moves to the stripe of the requested row.
+    if member.nest.recomputes:  # The operator first skips to the stripe of the requested row.
         each = member.iterations
         before = np.where(produced > before, np.maximum(before, each.start[each.stripe[produced - 1]]), before)
     counts = produced - before
@@ -411,7 +414,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
     """Return the first row and the end row of each iteration's kernel call. One kernel call can compute several whole
-    rows. The calls are placed so that as many requests as possible end where a call ends.
+    rows. The first call may compute fewer rows, so that as many requests as possible end with the last row of a call.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)

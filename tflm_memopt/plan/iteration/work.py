@@ -35,7 +35,7 @@ def work(planned: Planned) -> Iterator[Work]:
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # How often all weights are read.
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Number of reads of all weights.
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
@@ -108,8 +108,8 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """A kernel call ends before an iteration of another operator. In a tiled group, a kernel call also ends at the end
-    of a row.
+    """Return the number of iterations of each kernel call. A kernel call ends if the next iteration is of another
+    operator. In a tiled group, a kernel call also ends at the end of a row.
     """
     starts = at[1:] - at[:-1] != 1
     if m.stripes:
@@ -123,7 +123,7 @@ def _calls(m: Member, at: Ints, executed: Ints) -> int:
     if m.together == 1 or not len(at):
         return 0
     starts = np.diff(at, prepend=-2) != 1
-    if m.nest.tile > 1:  # A kernel call computes tiles of one stripe with the same columns.
+    if m.nest.tile > 1:  # The tiles of a kernel call belong to one stripe, and have the same columns.
         each = m.iterations
         starts |= (np.diff(each.x0[executed], prepend=-1) != 0) | (np.diff(each.stripe[executed], prepend=-1) != 0)
     calls = int((-(-np.diff(np.flatnonzero(starts), append=len(at)) // m.together)).sum())
@@ -212,7 +212,7 @@ def _windowed(
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        # In an iteration of the last channel group, the kernel writes the sums and reads no rows of a window.
+        # After the last channel group, an additional iteration writes the sums and reads no rows of a window.
         high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1

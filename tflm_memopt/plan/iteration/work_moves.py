@@ -12,7 +12,7 @@ from tflm_memopt.plan.nest import Ints
 MOVES_TOGETHER = 4
 """A COPY with at most MOVES_TOGETHER moves finds the input rows of several output rows at once (`FEW_MOVES`)."""
 SHORT = 16
-"""A core with unaligned loads copies up to SHORT bytes in a fixed number of instructions."""
+"""If a core has unaligned loads, the core copies up to SHORT bytes in a fixed number of instructions."""
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:

@@ -36,7 +36,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, alone = w.calls, 0
-    if w.calls and w.rows:  # One row of five pixels takes two batches, and two rows take three batches.
+    if w.calls and w.rows:  # A call for one row counts as 1 batch, and a call for two rows as 1.5 batches.
         batches = (len(w.x0) + w.calls + 1) // 2
     elif not w.calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)
@@ -317,7 +317,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
     window, each = w.op.window, stripes(w.out_channels)
     taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
     pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
-    # The kernel lists the taps of each clipped window. All other windows of a row share one list.
+    # The kernel lists the taps of each clipped window. All unclipped windows of a row share one list of taps.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     passes = (w.pixels - pairs) * each
     return replace(

@@ -1,6 +1,6 @@
 """Counts the loops of kernels without packed weights.
 
-Each function follows one kernel in custom_ops/src, as far as the number of instructions depends on shapes.
+Each function imitates one kernel in custom_ops/src to count the instructions that depend on shapes.
 """
 
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def _depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_depthwise_ref.c.
 
     On cores with the DSP extension, the kernel computes four channels at a time. The last four channels may include
-    channels that are already computed.
+    channels that the kernel has computed before.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -107,7 +107,7 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_conv16.c, which computes one channel of two bytes at a time."""
+    """Add the work of tmo_generated_conv16.c, which computes one int16 channel at a time."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 
@@ -126,8 +126,8 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_softmax.c for random inputs. For very small inputs, the kernel computes no
-    exponential.
+    """Add the work of tmo_generated_softmax.c for random inputs. For an input far below the largest input of the row,
+    the kernel computes no exponential.
     """
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
@@ -142,7 +142,9 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def _way_of_adding(op: RowOp) -> Iterator[str]:
-    """If both inputs have the same scale, cores with the DSP extension add one value at a time."""
+    """The fast ADD kernel for the DSP extension accepts only inputs with different scales. For equal scales, a slower
+    kernel adds one value at a time.
+    """
     multipliers, shifts = op.own_scales
     if any((rows.w, rows.c) != (op.writes.w, op.writes.c) for rows in op.operands):
         yield "repeated"

@@ -87,7 +87,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """`at_once[i]` is 1 if the complete window of column i is copied together with other windows."""
+        """The array `at_once` has a 1 for each column whose complete window is copied together with other windows."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 
@@ -100,7 +100,7 @@ def named(done: Work, *words: str) -> Work:
 
 
 def stripes(channels: int) -> int:
-    """Return how often a kernel loops over the channels. Eight vector registers of 128 bits hold 32 sums."""
+    """Return how many times a kernel loops over the channels. Eight vector registers of 128 bits hold 32 sums."""
     return -(-channels // 32)
 
 

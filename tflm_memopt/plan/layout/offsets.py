@@ -36,7 +36,8 @@ search.
 SOLVER_SECONDS = 2.2
 """Estimated seconds of real time for a second of CP-SAT's deterministic time."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops if it has found no better layout for PATIENCE seconds, and for the fraction PATIENT of its time limit.
+"""CP-SAT stops if it finds no better layout for some time. The time is PATIENCE seconds or the fraction PATIENT of the
+time limit, whichever is longer.
 """
 ARENA_ALIGN = 16
 """Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of
@@ -205,8 +206,8 @@ class _Neighbours:
     """For each buffer, the other buffers that are live together with the buffer."""
 
     distances: list[list[tuple[int, int, int]]]
-    """For each buffer, a triple for each neighbour: the neighbour's index, and the minimum distances if the neighbour
-    is above or below.
+    """For each buffer, a list of its neighbours. A neighbour has three numbers: its index, its minimum distance above
+    the buffer, and its minimum distance below the buffer.
     """
     masks: list[int]
     """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""

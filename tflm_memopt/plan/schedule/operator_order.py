@@ -1,9 +1,9 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
-A group consists of consecutive operators, so the order decides which operators can form a group. Apart from the model's
-own order, the module returns an order with the fewest live bytes (least_peak.py), and an order that completes each
-branch before the next branch. In an order that differs from the model's order, all operators between two builtin
-operators form one region.
+A group consists of consecutive operators, so the order decides which operators can form a group. The first order is the
+model's own order. A second order has the fewest live bytes (least_peak.py). A third order completes each branch before
+the next branch begins. In an order that differs from the model's order, all operators between two builtin operators
+form one region.
 """
 
 from collections import defaultdict

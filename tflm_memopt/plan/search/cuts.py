@@ -1,10 +1,11 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
 For each division of the first operators, the search records the bytes of the largest group, and the number of
-multiply-accumulates. If two partial divisions have the same operators, the search drops a division that needs at least
-as many bytes and multiply-accumulates as the other. The search solves problems P1 and P2 of the paper on msf-CNN
-(section 5), on the graph of the paper's Figure 4. The search first estimates the size of a group by its peak of live
-bytes. The search makes exact layouts only for the groups of the best division, and then runs once more.
+multiply-accumulates. The search drops a partial division if another division of the same operators is at least as good
+in bytes and in multiply-accumulates. The search solves problems P1 and P2 of the paper on msf-CNN (section 5), on the
+graph of the paper's Figure 4. The search first estimates the size of a group by its peak of live bytes. For the groups
+of the best division, the search replaces the estimated sizes by the sizes of exact layouts, and then divides the region
+again.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ TURNS = 0.3
 """Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for all other groups."""
 FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
-"""Function (group, enough) that returns a group's size in a layout. A size of at most `enough` bytes need not be the
-smallest possible size.
+"""Function (group, enough) that returns a group's size in a layout. If the function finds a layout of at most `enough`
+bytes, it need not search for a smaller layout.
 """
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function (group, limit) that returns the reversed group if it needs fewer than `limit` bytes, and otherwise None."""
@@ -107,7 +108,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # Later calls with slightly higher limits need no search.
+            limit += limit // SLACK  # A later call with a slightly higher limit then needs no search.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit

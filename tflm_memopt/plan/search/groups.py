@@ -151,8 +151,8 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes parts of all its outputs in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether the group is reversed in the layout that needs `nbytes` bytes. A layout of the whole plan may choose the
-    other row order.
+    """Whether the group is reversed in the layout that needs `nbytes` bytes. In the layout of the whole plan, the group
+    may have the opposite row order.
     """
 
     @property
@@ -423,8 +423,8 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak of live bytes. The peak does not include tensors that the group does not use. If the result
-    is at least `enough` bytes, the peak may be higher.
+    """Return a group's peak of live bytes. The peak does not include tensors that the group does not use. The function
+    stops when the peak reaches `enough` bytes, so the true peak may then be higher.
     """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:

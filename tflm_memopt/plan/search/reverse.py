@@ -1,8 +1,8 @@
 """Finds groups of operators that may compute their rows from last to first.
 
-If an output overwrites the freed bytes of its input, the output starts a little below the input. From group to group,
-outputs move towards the lower end of the arena. In a reversed group, an output starts a little above its input. To
-reverse a group, the addresses of its buffers are mirrored, so that the lowest buffer becomes the highest.
+If an output overwrites the freed bytes of its input, the output starts a little below the input. Each further group
+places its output nearer to the lower end of the arena. In a reversed group, an output starts a little above its input.
+To reverse a group, the addresses of its buffers are mirrored, so that the lowest buffer becomes the highest.
 """
 
 from collections.abc import Sequence

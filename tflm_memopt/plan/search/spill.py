@@ -1,9 +1,9 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
-A partial solution has the groups of the first operators, and the tensors in slow memory after these operators. The cost
-of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are always in fast memory.
-The layout of a group with tensors in slow memory is computed as soon as the search finds the group. Groups without
-tensors in slow memory get a layout only in the best division.
+A partial solution divides the first operators of the region into groups, and lists the tensors that are in slow memory
+after the groups have run. The cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and
+scratch are always in fast memory. The layout of a group with tensors in slow memory is computed as soon as the search
+finds the group. Groups without tensors in slow memory get a layout only in the best division.
 """
 
 from __future__ import annotations

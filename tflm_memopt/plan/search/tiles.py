@@ -42,7 +42,9 @@ def tiled_ending(
 
 
 def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, settings: Settings) -> Candidate:
-    """A plan's group counts stripes from 0, and the search counts from the first stripe with output rows."""
+    """In a plan, stripe 0 is the first stripe of the group. In the search, stripe 0 is the first stripe with output
+    rows.
+    """
     nbytes, macs, trail = label
     tile = settings.tile
     visits = _visits(trail)

@@ -76,8 +76,8 @@ def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Return the loop nests of all operators and the number of stripes, or None if one reader of a tensor needs more
-    rows per stripe than another reader. The argument `rows` has the rows per stripe of the operator at position
+    """Return the loop nests of all operators, and the number of stripes. Return None if two readers of a tensor need
+    different numbers of rows per stripe. The argument `rows` has the rows per stripe of the operator at position
     `driver`. Operators after `driver` run when the output of `driver` is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
@@ -100,5 +100,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # Operators after an operator that keeps sums run only in the last stripe.
+    ]  # If an operator keeps sums, all later operators run only in the last stripe.
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

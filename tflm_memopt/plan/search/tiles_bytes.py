@@ -1,10 +1,10 @@
 """Computes the sizes of a tiled group's buffers by closed formulas.
 
 A column window keeps a few columns of adjacent rows (msf-CNN's H-cache). A column window of `r` rows for a kernel of `k
-x k` pixels has `(k - 1) × r + k` pixels. If an operator reads rows that were computed `q` stripes earlier, the column
-window also holds `q` stripes of `r` whole rows (the line caches of fused tiling). The index of a row counts from the
-end of its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper
-bounds of these sizes.
+x k` pixels has `(k - 1) × r + k` pixels. An operator may read rows that were computed `q` stripes earlier. The column
+window then also holds `q × r` whole rows (the line caches of fused tiling). The index of a row counts from the end of
+its stripe, whose last row has the index -1. Plans use sizes from a simulation, and the formulas give upper bounds of
+these sizes.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Reader(NamedTuple):
 
 class PeriodRows(NamedTuple):
     """Rows of a stripe, from `first` to `first + rows - 1`. The field `later` is the number of later stripes that may
-    read the rows, or -1 if no stripe reads the rows.
+    read the rows. If `later` is 0, only the same stripe may read the rows. If `later` is -1, no stripe reads the rows.
     """
 
     first: int
@@ -166,7 +166,7 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """Number of columns of a stripe's lowest row that the last tile reads."""
+    """Number of columns that the last tile reads in the lowest row of a stripe."""
 
     @property
     def nbytes(self) -> int:
@@ -178,8 +178,8 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return how many bytes a group's input and output need together if they overlap (min(b_In - b_Out) in vMCU,
     section 4).
 
-    The argument `tile` is the width of a tile. If the width of a tile is 0, each stripe reads all its inputs before it
-    writes.
+    The argument `tile` is the width of a tile. A width of 0 means that the group has no tiles. Each stripe then reads
+    all its inputs before it writes.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

@@ -31,11 +31,13 @@ class State(NamedTuple):
     """
     stop: int
     stripe_rows: int
-    """Number of rows of a stripe, in the input of the next operator with sums, or in the group's output if no later
-    operator has sums.
+    """Number of rows that a stripe has in the input of the next operator with sums. If no later operator has sums, the
+    number is for the group's output.
     """
     sums: int
-    """Bytes of the sums and of an output row of the next operator with sums, or -1 if no later operator has sums."""
+    """Bytes that the next operator with sums needs for its sums and for an output row, or -1 if no later operator has
+    sums.
+    """
     late: bool
     """Whether the group's last operator adds the results of channel groups, so that it writes a stripe's pixels at the
     end of the stripe.
@@ -55,7 +57,8 @@ class Visit(NamedTuple):
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
+    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more for dense layers.
+    """
     grouped_sums: bool = True
     """Whether the last operator adds the results of all channel groups."""
 

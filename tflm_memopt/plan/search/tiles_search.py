@@ -1,8 +1,8 @@
 """Finds all tiled groups that end at a given operator, by a search from their last operator to the first.
 
-The search chooses the height of stripes, and decides whether rows that two stripes need are kept or computed twice. If
-two partial groups have the same state, the search drops a group that needs at least as many bytes and
-multiply-accumulates as the other.
+The search chooses the height of stripes, and decides whether rows that two stripes need are kept or computed twice. The
+search drops a partial group if another partial group with the same state is at least as good in bytes and in
+multiply-accumulates.
 """
 
 from collections import defaultdict

@@ -9,7 +9,7 @@ from tflm_memopt.ops.context import AXES
 from tflm_memopt.rewrite.rules.rule import NewOps, replace_ops
 
 EPSILON = 1e-6
-"""Least divisor of L2_NORMALIZATION (micro/kernels/l2norm.cc)."""
+"""L2_NORMALIZATION divides by at least EPSILON (micro/kernels/l2norm.cc)."""
 
 
 def _is_composed(graph: Graph, op: Op) -> bool:
@@ -24,7 +24,7 @@ def is_plain_select(graph: Graph, op: Op) -> bool:
 
 
 def _is_product(graph: Graph, op: Op) -> bool:
-    """Return whether an int8 FULLY_CONNECTED without bias multiplies two matrices that the model computes."""
+    """Return whether the weights of an int8 FULLY_CONNECTED without bias are not constant."""
     operands = [graph.tensors[t] for t in op.inputs if t != ABSENT] if op.type == "FULLY_CONNECTED" else []
     activation = op.options.get("fusedActivationFunction", "NONE")
     if len(operands) != 2 or operands[1].constant or activation != "NONE":

@@ -56,7 +56,7 @@ def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], t
     whole, result = graph.tensors[first.inputs[0]].shape, graph.tensors[ops[0].outputs[0]].shape
     if len(inside) != 4 or len(outside) != 4 or inside[0] != math.prod(blocks) or whole[0] != 1 or len(blocks) > 2:
         return None
-    # A single block size is the dilation of the rows or of the columns.
+    # With a single block size, either the rows or the columns are dilated.
     for dilation in [tuple(blocks)] if len(blocks) == 2 else [(1, blocks[0]), (blocks[0], 1)]:
         read, made = ((1, shape[1] * dilation[0], shape[2] * dilation[1], shape[3]) for shape in (inside, outside))
         alike = [[d for d in shape if d > 1] for shape in (read, whole, made, result)]
