@@ -99,8 +99,11 @@ static sample load(const char *path) {
   const uint32_t n = s.n_inputs + s.n_outputs;
   if (n > MAX_IO || fread(s.io_bytes, 4, n, file) != n) abort();
   for (uint32_t i = 0; i < n; ++i) s.io[i] = read_exactly(file, s.io_bytes[i]);
-  s.program = must(malloc(1 << 20));
-  s.size = fread(s.program, 1, 1 << 20, file);
+  const long start = ftell(file);
+  if (start < 0 || fseek(file, 0, SEEK_END) != 0) abort();
+  s.size = (size_t)(ftell(file) - start);
+  if (fseek(file, start, SEEK_SET) != 0) abort();
+  s.program = read_exactly(file, s.size);
   fclose(file);
   const tmo_header *h = tmo_header_of(s.program);
   s.workspace = h->workspace;
