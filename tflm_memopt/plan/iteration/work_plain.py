@@ -88,15 +88,17 @@ def _depthwise(w: Windows, done: Work) -> Work:
     channels that the kernel has computed before.
     """
     c = w.out_channels
-    if w.in_channels != c:
-        pairs, odd = w.in_channels * (c // w.in_channels // 2), w.in_channels * (c // w.in_channels % 2)
-        return named(
-            replace(
-                done, loops=w.pixels * (pairs + odd), pieces=w.taps * pairs, singles=w.taps * odd,
-                runs=w.row_windows * (pairs + odd), batches=w.pixels * w.in_channels,
-            ), "repeated",
-        )  # fmt: skip
     n, fours = c // 4 + c % 4, -(-c // 4)
+    if w.in_channels != c:
+        multiplier = c // w.in_channels
+        pairs, odd = w.in_channels * (multiplier // 2), w.in_channels * (multiplier % 2)
+        done = replace(
+            done, loops=w.pixels * (pairs + odd), pieces=w.taps * pairs, singles=w.taps * odd,
+            runs=w.row_windows * (pairs + odd), batches=w.pixels * w.in_channels,
+        )  # fmt: skip
+        if w.makes_fours and multiplier % 4 == 0:
+            return named(replace(done, quads=w.pixels * fours, swept=w.taps * fours), "repeated", "fours")
+        return named(done, "repeated")
     done = replace(done, loops=w.pixels * n, pieces=w.taps * n, vectors=w.taps * stripes(c))
     if not w.makes_fours:
         return named(done, "singly")
