@@ -172,7 +172,8 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
                     taps = int(w.wide[column])
                     if short:
                         quads += times * rows * words
-                        copied += times * (rows * taps * c if taps * c < words * QUAD else (rows - high) * taps * c)
+                        padded = rows if taps * c < words * QUAD else rows - high
+                        copied += times * padded * taps * c * (high < rows or taps < window.kernel_w or row < THREE)
                         continue
                     each = _gathered_row(w, column, [taps * c] if window.dilation_w == 1 else [c] * taps)
                     quads += times * (high * each[0] + (rows - high) * words)
