@@ -91,7 +91,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
                 yield f"{n} {op.kind.name} {name}", int(record[name]), values.nbytes
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
-            if name == "left_shift" and op.packing in AT_ONCE:
+            if name == "left_shift" and op.packing in (*AT_ONCE, Packing.MVE_CONV):
                 continue
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
