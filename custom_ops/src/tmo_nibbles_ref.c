@@ -38,8 +38,8 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
 }
 
 /* Multiplies the input channels of a tap by their weights, and adds the products to the sums of n output channels. The argument `each` is the
- * number of output channels per input channel. Of the first input channel, the function skips `skipped` output channels, for which `sums` has no
- * entries. */
+ * number of output channels per input channel. The function skips the first `skipped` output channels of the first input channel, for
+ * which `sums` has no entries. */
 static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
                                       uint32_t *sums) {
   int32_t value = *x - zero_point;

@@ -1,8 +1,8 @@
 """Checks several models that share an arena and may run in any order.
 
-When a model pauses or has ended, any other model may run, and may overwrite every byte that its own plan uses. Other
-models run between two inferences of a model, and while the model waits for rows of a streamed input. Two models that
-run at the same time must have no byte in common.
+While model A is paused, and after it has ended, any other model B may run. B may overwrite every byte that B's plan
+uses. Other models run between two inferences of a model, and while the model waits for rows of a streamed input. Two
+models that run at the same time must have no byte in common.
 """
 
 from collections.abc import Collection, Sequence

@@ -227,7 +227,7 @@ class Part(enum.IntEnum):
     DSP_CLIPPED = 20
     """TMO_PART_DSP_CLIPPED computes four windows at once if a window extends beyond the input."""
     DSP_GATHER = 21
-    """TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend
+    """TMO_PART_DSP_GATHER runs convolutions of tiled groups, and convolutions whose windows have long rows and extend
     beyond the input.
     """
     DSP_3X3 = 22

@@ -117,7 +117,7 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """An operator of a graph, and the rows in which earlier operators write their outputs."""
+    """An operator of a graph, and the layouts of the rows that earlier operators write."""
 
     graph: Graph
     op: Op

@@ -49,7 +49,9 @@ class Kind(enum.IntEnum):
     """SLIDING_SUM computes a mean over a sliding input, by adding new rows to sums in a state and subtracting old rows.
     """
     CONV_S16 = 30
-    """CONV_S16 has int16 activations and int8 weights. An int16 channel takes two bytes, and `Rows.c` counts bytes."""
+    """CONV_S16 has int16 activations and int8 weights. An int16 channel takes two bytes, and the field `c` of
+    the class Rows counts bytes.
+    """
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
     SUB_S16 = 33
@@ -66,7 +68,9 @@ class Kind(enum.IntEnum):
     CURVE_S16 = 45
     """CURVE_S16 computes LOGISTIC or TANH of int16."""
     CONV_F32 = 17
-    """CONV_F32 has float32 activations and weights. A float32 channel takes four bytes, and `Rows.c` counts bytes."""
+    """CONV_F32 has float32 activations and weights. A float32 channel takes four bytes, and the field `c` of the class
+    Rows counts bytes.
+    """
     DEPTHWISE_F32 = 18
     TRANSPOSE_CONV_F32 = 19
     AVERAGE_POOL_F32 = 26

@@ -234,7 +234,7 @@ enum {
   /* TMO_PART_DSP_DIRECT computes one pixel of a convolution at a time, and does not copy the input before the computation. */
   TMO_PART_DSP_DIRECT = 19,
   TMO_PART_DSP_CLIPPED = 20, /* TMO_PART_DSP_CLIPPED computes four windows at once if a window extends beyond the input. */
-  /* TMO_PART_DSP_GATHER runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
+  /* TMO_PART_DSP_GATHER runs convolutions of tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
   TMO_PART_DSP_3X3 = 22, /* TMO_PART_DSP_3X3 runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels. */
   TMO_PART_DSP_NINE = 23, /* TMO_PART_DSP_NINE runs depthwise convolutions with windows of nine pixels that are not 3x3. */

@@ -66,8 +66,8 @@ typedef struct {
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Slow memory, such as PSRAM, which holds whole tensors of a program. The array io[] of a run has the address `data`. A run may overwrite
- * all bytes of slow memory. */
+/* Slow memory, such as PSRAM, which holds whole tensors of a program. One element of the array io[] of a run is the address `data`. A run may
+ * overwrite all bytes of slow memory. */
 typedef struct {
   void *data;         /* address of the slow memory, which is a multiple of 16 */
   uint32_t bytes;     /* size of the slow memory in bytes; the program's tmo_pool states the minimum */

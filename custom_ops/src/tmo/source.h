@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has functions that find pixels in a picture of the caller. */
+/* This header has functions that find pixels in a picture that the application supplies. */
 #ifndef TMO_SOURCE_H_
 #define TMO_SOURCE_H_
 

@@ -127,8 +127,8 @@ def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
 
 
 def test_a_layer_of_two_channels_is_shared(tmp_path: Path) -> None:
-    """The first device gets fewer channels than the second one. Of the dense layer's two input channels, the first
-    device gets none.
+    """The second device gets both input channels of the dense layer, because the first device has a smaller part of
+    the work.
     """
     net = Net(1)
     data = net.model(net.fully_connected(net.mean(net.input((4, 12, 12, 2)), (1, 2), keep=False), 3, batches=4))

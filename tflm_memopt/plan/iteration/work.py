@@ -35,7 +35,7 @@ def work(planned: Planned) -> Iterator[Work]:
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Number of reads of all weights.
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # Each pass reads all weights.
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
