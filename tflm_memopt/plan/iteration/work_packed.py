@@ -132,11 +132,9 @@ def _from_pixels(w: Windows, done: Work) -> Work:
     whole = w.in_one_piece and window.dilation_w == 1
     each = np.array([_gathered_row(w, x, [n * c] if whole else [c] * n) for x, n in enumerate(w.wide.tolist())])
     missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
-    row = window.kernel_w * c
-    rows = w.unclipped * window.kernel_h if whole and _is_short(w) and row % QUAD and row >= THREE else 0
     done = replace(
-        done, pieces=w.taps, quads=w.over(each[:, 0]) + missing * -(-row // QUAD) + rows,
-        singles=w.over(each[:, 1]) - rows * (row % QUAD), gathers=w.pixels * window.kernel_h,
+        done, pieces=w.taps, quads=w.over(each[:, 0]) + missing * -(-window.kernel_w * c // QUAD),
+        singles=w.over(each[:, 1]), gathers=w.pixels * window.kernel_h,
     )  # fmt: skip
     return named(done, "unaligned")
 
