@@ -57,7 +57,7 @@ class Table:
     folders: Sequence[str] = ()
     """Options that name the folders from which a table of the documentation is made, such as --models."""
     timed: bool = False
-    """Whether the table has times measured on this machine. The option --check ignores a table with measured times."""
+    """Whether the table has times measured on this machine, which --check ignores."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (

@@ -75,7 +75,6 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """Return the relative error of the estimate for each network."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():

@@ -59,16 +59,14 @@ general targets.
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 CARE = 0.75
-"""If CARE is 0, the fit minimizes absolute errors. If CARE is 1, the fit minimizes relative errors."""
+"""The fit minimizes absolute errors if CARE is 0, and relative errors if CARE is 1."""
 LARGER_ERROR = 1.02
 """The fit of a kernel omits a cost if the error without the cost is at most LARGER_ERROR times the error with the cost.
 """
 MORE = 4
 """For each MORE other random networks, the script draws one random network with rare operators."""
 EFFORT = 0.01
-"""Effort of the search for the plans whose instructions are counted. The estimated costs do not depend on the quality
-of plans, so a low effort is enough.
-"""
+"""The costs do not depend on the quality of plans, so a low search effort is enough."""
 SEEDS_AT_ONCE = 5
 WAYS = ("rows", "any", "pixels", "single", "wide", "groups")
 
@@ -106,7 +104,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Return plans of random networks. Leave out plans that the checker refuses."""
+    """Leave out plans that the checker refuses."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -166,9 +164,7 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Count the instructions of plans. Leave out plans that are too large for the core, and plans that need a libm.
-    Raises RuntimeError if an output byte is wrong.
-    """
+    """Count the instructions of plans. Leave out plans that are too large for the core, and plans that need a libm."""
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
     for sample in fitting:

@@ -63,9 +63,7 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """Raises RuntimeError if an output byte is wrong. If the argument `fewest` is true, the planner looks for the plan
-    with the fewest instructions.
-    """
+    """If the argument `fewest` is true, the planner looks for the plan with the fewest instructions."""
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
     most = None
@@ -133,7 +131,6 @@ def emulated(core: str) -> Core:
 
 
 def flash_of(on: Board | None) -> FlashTiming:
-    """Raises RuntimeError if the timing of the board's flash is unknown."""
     if on is not None and on.flash_timing is None:
         raise RuntimeError(f"{on.id}: the timing of its flash is unknown")
     return on.flash_timing if on and on.flash_timing else NO_WAIT

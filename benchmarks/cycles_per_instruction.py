@@ -84,8 +84,6 @@ def _frontiers(target: str) -> Iterator[costs.Sample]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Cycles of an operator in one inference."""
-
     work: Work
     instructions: float
     cycles: Rates
@@ -132,9 +130,8 @@ def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
 
 
 def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
-    """Return the cycles per instruction and per iteration. If all iterations of a kernel execute about equally many
-    instructions, a fit cannot tell the cycles per instruction from the cycles per iteration. The cycles per iteration
-    are 0 if the fit is about as good without them.
+    """Return the cycles per instruction and per iteration. The cycles per iteration are 0 if the fit is about as good
+    without them.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 
@@ -145,7 +142,6 @@ def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
-    """Raises RuntimeError if an output byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"

@@ -3,9 +3,8 @@
  * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins). The script benchmarks/cycles_trace.py
  * builds this plugin and reads its output.
  *
- * A segment is the code between a call of the function at address `start` and a call of the function at address `stop`.
- * At the end of a segment, the program adds the segment's ticks to a counter of 8 bytes (tests/cores/runner.c). The
- * counters of ticks are at the address `marks`. Counter i counts the ticks of operator i of the model. */
+ * A segment is the code between a call of the function at address `start` and a call of the function at address `stop`. The address `marks` has a
+ * counter of 8 bytes for each operator, to which the program adds each segment's ticks (tests/cores/runner.c). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -130,9 +130,7 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of the instruction `one` after the instruction `before`. If `one` is a branch, the result
-        assumes that the branch is not taken.
-        """
+        """The result assumes that a branch is not taken."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -175,10 +173,9 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""Number of cycles that the core takes to refill its pipeline (P in the manuals of M3 and M4). The manuals state for P:
-"1 to 3 depending on the alignment and width of the target instruction, and whether the processor manages to speculate
-the address early". The cycle model uses 3 cycles for LDR PC and 2 cycles for all other branches, which fits measured
-programs best (docs/cycles.md).
+"""Number of cycles that the core takes to refill its pipeline (P in the manuals of M3 and M4). The manuals state 1 to 3
+cycles for P. The cycle model uses 3 cycles for LDR PC and 2 cycles for all other branches, which fits measured programs
+best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
 """Number of cycles of a division. The manuals state 2 to 12 cycles for a division, depending on the quotient's leading
@@ -203,6 +200,6 @@ _SMALL = {
     "folds": False,
 }
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
-"""MULS takes 1 cycle or 32, depending on the chip. The rules for M0 and M0+ assume that MULS takes 1 cycle."""
+"""MULS takes 1 cycle or 32, depending on the chip, and the rules assume 1."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
 PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}

@@ -34,7 +34,7 @@ MOST_MACS, MOST_BYTES = 3_000_000, 60_000
 
 
 class Drawn:
-    """A network that grows layer by layer. Each new layer reads the output of the previous layer."""
+    """A network in which each layer reads the output of the previous layer."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)

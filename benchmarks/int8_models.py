@@ -25,14 +25,13 @@ class Builder(Net):
     def same(
         self, x: int, channels: int, kernel: int | Pair = 1, stride: int | Pair = 1, *, depthwise: bool = False
     ) -> int:
-        """Add a convolution with TFLite's padding SAME."""
         return self._convolution(x, channels, _pair(kernel), _pair(stride), "SAME", depthwise=depthwise)
 
     def padded(
         self, x: int, channels: int, kernel: Pair, stride: Pair, pad: Pair, out: Pair, *, depthwise: bool = False
     ) -> int:
-        """Add a convolution. The argument `pad` is the padding at the top and at the left. The argument `out` has the
-        rows and columns of the output.
+        """The argument `pad` is the padding at the top and at the left. The argument `out` has the rows and columns of
+        the output.
         """
         size = self.shape(x)[1:3]
         after = [max(0, (o - 1) * s + k - p - n) for o, s, k, p, n in zip(out, stride, kernel, pad, size, strict=True)]

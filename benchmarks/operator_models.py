@@ -31,7 +31,6 @@ def _shape(rng: random.Random, channels: Sequence[int] = CHANNELS, most: int = 2
 
 
 def _line(rng: random.Random, channels: Sequence[int] = CHANNELS) -> tuple[int, ...]:
-    """Return the shape of an image with one row or one column."""
     length, c = rng.randint(4, 128), rng.choice(channels)
     return (1, 1, length, c) if rng.random() < 0.5 else (1, length, 1, c)
 
@@ -316,8 +315,8 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int, operators: int = PER_MODEL) -> bytes:
-    """The argument `number` is the seed of the random model. The argument `operators` is the number of operators in the
-    model. A model with fewer operators has the first operators of the larger model.
+    """The argument `number` is the seed of the random model. A model with fewer operators has the first operators of
+    the larger model.
     """
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")

@@ -43,7 +43,6 @@ def table(core: str, folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Raises RuntimeError if an output byte is wrong."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:
         print(f"{path.name}: {result.report.why_unchanged}", file=sys.stderr)

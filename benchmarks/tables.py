@@ -23,7 +23,7 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON text. Objects and lists that are nested `depth` levels deep take one line each.
+    r"""Return JSON text, in which objects and lists at level `depth` take one line each.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
     {
@@ -46,7 +46,6 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Group values by kind of kernel and then by variant."""
     nested: dict[str, dict[str, T]] = {}
     for kernel, each in kernels.items():
         kind, _, variant = kernel.partition(" ")
@@ -55,8 +54,7 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str) -> str:
-    r"""Replace the table `name` in the text of a page, and return the new text. Raises ValueError if the page has no
-    table `name`.
+    r"""Replace the table `name` in the text of a page, and return the new text.
 
     >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
     'a <!-- t:begin -->
@@ -68,7 +66,7 @@ def updated(text: str, name: str, table: str) -> str:
 
 
 def between(text: str, name: str) -> str:
-    r"""Return the text of a table in a page. Raises ValueError if the page lacks the table `name`.
+    r"""Return the text of a table in a page.
 
     >>> between("a <!-- t:begin -->\nold\n<!-- t:end --> b", "t")
     'old'
@@ -84,7 +82,7 @@ def _found(text: str, name: str) -> re.Match[str]:
 
 
 def models(folder: Path) -> list[Path]:
-    """Return the sorted .tflite files of a folder. Raises ValueError if the argument `folder` has no .tflite file."""
+    """Return the sorted .tflite files of a folder."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         raise ValueError(f"{folder} has no .tflite files")

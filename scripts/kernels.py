@@ -104,7 +104,6 @@ END = "\n#endif\n"
 
 
 def written() -> dict[Path, str]:
-    """Return the text of each generated file."""
     vectors = [*(("", one) for one in PIXELS), *PACKED]
     structs = "\n".join(operands_struct(one) for one in (*PIXELS, *PLAIN))
     names = "\n".join(

@@ -42,9 +42,7 @@ def _writer(table: InstructionTable) -> "ScheduledWriter":
 
 
 def operands_struct(kernel: KernelProgram) -> str:
-    """Return the C struct with a kernel's arguments: pointers, extents and parameters. The struct is the same for all
-    cores.
-    """
+    """Return the C struct with a kernel's arguments: pointers, extents and parameters."""
     lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors if not t.values]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
@@ -54,7 +52,7 @@ def operands_struct(kernel: KernelProgram) -> str:
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
-    """Return the C function tmo_NAMEENDING_TARGET(). Raises KernelError for unsupported statements."""
+    """Return the C function tmo_NAMEENDING_TARGET()."""
     how = "; ".join(for_target(kernel, table).schedule)
     about = f"/* The loops were rewritten in these steps of docs/kernel-language.md: {how}. */\n" if how else ""
     head = f"void tmo_{kernel.name}{ending}_{table.name}(const tmo_{kernel.name}_operands *o)"

@@ -44,9 +44,7 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the kernel's arguments. For an argument that is not in `given`, the C expression is the
-    argument's name.
-    """
+    """C expressions for the kernel's arguments. The default is the argument's name."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Variant of the kernel for cores with many registers, or None."""
@@ -60,8 +58,8 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """Return the first line of an inlined C function. Each call of an inlined function passes constants as the last
-    arguments, so that a compiler can remove the last parameters.
+    """Each call of an inlined function passes constants as the last arguments, so that a compiler can remove the last
+    parameters.
     """
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 

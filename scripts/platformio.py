@@ -86,7 +86,6 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
 
 
 def pack(folder: Path, archive: Path) -> int:
-    """Raises InvalidLicenseExpression for an unknown licence."""
     from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415
 
     licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])

@@ -15,7 +15,7 @@ SETTINGS = {
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
-    "CCACHE_DEPEND": "1",  # CCACHE_DEPEND requires the compiler option -MD.
+    "CCACHE_DEPEND": "1",
     "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # ccache accepts headers that were just written
     "CCACHE_MAXSIZE": "1G",
     "SKBUILD_BUILD_DIR": "build/native",

@@ -82,7 +82,7 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Return `count`, the number of random cases, or a quarter of `count` if only quick tests run."""
+    """Return `count`, or a quarter of `count` if only quick tests run."""
     return max(2, count // 4) if os.environ.get(QUICK) else count
 
 
@@ -100,9 +100,6 @@ def thinned(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests with the argument `own_model` run for each trained model of the repository. Tests with the argument
-    `real_model` run for some public models.
-    """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]
     public = [pytest.param(path, id=path.stem, marks=slow) for path in outside_models() if path.stem in PUBLIC]

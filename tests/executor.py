@@ -49,8 +49,7 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their addresses on the device. Raises ModelError if the
-    executor refuses the program.
+    """Run one inference on two threads, with all buffers at their addresses on the device.
 
     The argument `jitter` is the seed of random delays, or 0 for no delays.
     """
@@ -67,7 +66,7 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
-    """Run one inference, and return its iterations in execution order. Raises any error of host.run()."""
+    """Run one inference, and return its iterations in execution order."""
     buffers, state, executor = host._Buffers(program, inputs, output_bytes), _RunState(), library()
     executor.tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []

@@ -107,7 +107,6 @@ def svdf_keyword(
     layers: Sequence[tuple[int, int, int]] = ((96, 1, 8), (64, 1, 6), (48, 1, 6)),
     classes: int = 4,
 ) -> bytes:
-    """The argument `layers` has the units, the rank and the memory of each layer."""
     y = net.input((1, inputs), (0.05, -3))
     for units, rank, memory in layers:
         y = svdf(net, y, units, rank=rank, memory=memory, state=(0.08, 0))
@@ -127,7 +126,6 @@ def wake_word(
     layers: Sequence[Pair] = ((5, 48), (9, 64), (13, 64), (21, 64)),
     last: int = 9,
 ) -> bytes:
-    """The argument `layers` has the rows of each layer's window and the layer's channels."""
     streaming = Streaming(net)
     x = streaming.window("first", net.input((1, rows, 1, 40)), 5 - rows, first=-3)
     x = conv(net, x, channels, (5, 1), (rows, 1), padding="VALID")
@@ -145,7 +143,6 @@ def wake_word_v1(
     kept: int = 11,
     units: int = 32,
 ) -> bytes:
-    """The argument `layers` has the channels, the window and the horizontal stride of each convolution."""
     streaming, x = Streaming(net), net.input((1, 1, bands, 1))
     for name, (channels, kernel, stride) in zip(("frames", "b", "c"), layers, strict=False):
         x = streaming.window(name, x, kernel[0] - 1, first=-3 if name == "frames" else -128)
@@ -157,7 +154,6 @@ def wake_word_v1(
 def mixed_windows(
     net: Net, channels: int = 30, rows: int = 2, length: int = 4, layers: Sequence[Pair] = ((5, 9), (7, 11), (9, 15))
 ) -> bytes:
-    """Each layer has two windows. The argument `layers` has the number of rows of each window."""
     streaming = Streaming(net)
     x = streaming.window("a", net.input((1, rows, 1, 40)), length - 1, first=-3)
     x = conv(net, x, channels, (length, 1), (rows, 1), padding="VALID")
@@ -177,7 +173,6 @@ def mobilenet_v1(
     layers: Sequence[Pair] = ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1)),
     classes: int = 2,
 ) -> bytes:
-    """The argument `layers` has the channels and the stride of each layer."""
     y = conv(net, net.input(shape), 8, 3, 2)
     for channels, stride in layers:
         y = separable(net, y, channels, stride)
@@ -194,7 +189,6 @@ def mobilenet_v2(
     last: int = 160,
     classes: int = 10,
 ) -> bytes:  # fmt: skip
-    """The argument `layers` has the channels, the expansion, the window and the stride of each layer."""
     y = inverted(net, conv(net, net.input((1, side, side, 3)), first, 3, 2), 8, expand=1)
     for channels, expand, kernel, stride in layers:
         y = inverted(net, y, channels, expand=expand, kernel=kernel, stride=stride)
@@ -221,7 +215,6 @@ def efficient(net: Net) -> bytes:
 def wide_resnet(
     net: Net, side: int = 16, first: int = 16, layers: Sequence[Pair] = ((48, 1), (64, 2), (96, 2))
 ) -> bytes:
-    """The argument `layers` has the channels and the stride of each layer."""
     y = conv(net, net.input((1, side, side, 3)), first)
     for channels, stride in layers:
         left = net.conv2d(conv(net, y, channels, 3, stride), channels, kernel=(3, 3))
@@ -236,7 +229,6 @@ def lenet(
     kind: str = "MAX_POOL_2D",
     units: Sequence[int] = (120, 84),
 ) -> bytes:
-    """The argument `layers` has the channels, the window and the padding of each convolution."""
     y = net.input((1, 28, 28, 1))
     for channels, kernel, padding in layers:
         y = net.pool(conv(net, y, channels, kernel, padding=padding), kind=kind)

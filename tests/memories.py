@@ -21,7 +21,6 @@ def svdf(
     out: Affine = (0.1, -5),
     dtype: str = "INT8",
 ) -> int:
-    """The argument `dtype` is the type of the state and of the time weights."""
     inputs, filters = net.shape(x)[-1], units * rank
     features = net.tensor((filters, inputs), affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, inputs)))
     time = net.tensor((filters, memory), dtype, affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, memory)))

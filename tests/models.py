@@ -64,7 +64,6 @@ class Net:
         custom_code: str | None = None,
         subgraph: int = 0,
     ) -> int:
-        """Add an operator."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(
@@ -297,7 +296,7 @@ class Net:
 
 
 def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
-    """Return the output size of a convolution or pool along one dimension.
+    """Return the output size along one dimension.
 
     >>> out_size(7, 3, 2, 1, "SAME"), out_size(7, 3, 2, 1, "VALID")
     (4, 3)

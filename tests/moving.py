@@ -54,9 +54,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """Add a RESHAPE. The model file states the shape `shape` for the output of the RESHAPE. At run time, the tensor
-    `target` holds the shape of the output.
-    """
+    """Add a RESHAPE to the shape in tensor `target`, for which the model file states `shape`."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 

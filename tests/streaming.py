@@ -125,9 +125,7 @@ def wide(seed: int = 7) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """Return a model with three variables. Inferences replace the first variable, update the second variable, and delay
-    rows in the third variable.
-    """
+    """Inferences replace the first variable, update the second variable, and delay rows in the third variable."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))
@@ -212,7 +210,7 @@ def filled(seed: int = 10) -> bytes:
 
 
 def assigned_nowhere() -> bytes:
-    """Return a model with a variable that no operator assigns. TFLM allocates no bytes for the variable."""
+    """TFLM allocates no bytes for the variable."""
     net = Net(11)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))

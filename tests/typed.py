@@ -48,9 +48,7 @@ def bases() -> Mapping[str, list[Base]]:
 
 
 def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, computed: int | None = None) -> bytes:
-    """Build a model that consists of one operator. The argument `computed` is the index of a constant operand that
-    becomes an input of the model.
-    """
+    """The argument `computed` is the index of a constant operand that becomes an input of the model."""
     tree = schema.ModelT(version=3, operatorCodes=[], buffers=[schema.BufferT()], description="one operator")
     graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
     tree.subgraphs = [graph]

@@ -192,5 +192,4 @@ ITEMS = (
 
 
 def table(models: Path) -> str:
-    """Raises AssertionError if a claim of docs/papers.md does not hold."""
     return markdown(TITLES, (item.row(models) for item in ITEMS), left=len(TITLES))

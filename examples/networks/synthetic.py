@@ -127,7 +127,7 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Return spectrograms [N, 256] of machines, with 8 frames of 32 bins each. The label is 1 for a machine with a
+    """Return spectrograms [N, 256] of machines, with 8 frames of 32 bins each. The label is 1 if the machine has a
     fault.
     """
     rng = np.random.default_rng(seed)

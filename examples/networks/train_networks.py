@@ -195,7 +195,6 @@ def quantized(converter: tf.lite.TFLiteConverter, calibration: Floats, float_io:
 
 
 def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes:
-    """Convert the model to int8 with a batch size of 1."""
     fixed = network.build(1)
     fixed.set_weights(model.get_weights())
     return quantized(tf.lite.TFLiteConverter.from_keras_model(fixed), samples[:CALIBRATION], network.float_io)

@@ -65,7 +65,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     rho, phi = np.hypot(along * stretch, across / stretch), np.arctan2(across / stretch, along * stretch)
     inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # The edge of a shape blurs over one pixel.
 
-    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # The shape is brighter or darker than the background.
+    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))
     slope = rng.uniform(-0.2, 0.2, size=2)
     background = 0.5 - contrast / 2 + (slope[0] * (x - SIDE / 2) + slope[1] * (y - SIDE / 2)) / SIDE
     image = background + contrast * inside + rng.normal(0.0, rng.uniform(0.02, 0.14), size=(SIDE, SIDE))
@@ -74,7 +74,6 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """Return `count` images and their labels."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])

@@ -14,7 +14,7 @@ class Scales:
         self.rights = b.flash("rights", Type.INT16, channels)
 
     def output(self, b: Builder, total: Reg, k: Index) -> Reg:
-        """Return the sum `total` as int8. The result is rounded twice, as in TFLM."""
+        """Return `total` as int8, rounded twice as in TFLM."""
         multiplier = b.flash_load(self.multipliers, k)
         sign = b.compute("shift_right", Type.INT32, total, 31)
         x = b.compute("high_mul", Type.INT32, total, multiplier)

@@ -100,7 +100,7 @@ def conv_sums(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
 def depthwise_sums(b: Builder) -> None:
-    """The kernel stores int32 sums. The caller of the kernel scales the sums, or keeps the sums for the next call."""
+    """The caller of the kernel scales the sums, or keeps the sums for the next call."""
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     zero_in, next_row, next_column, apart, offset = b.parameters(
         "zero_in", "next_row", "next_column", "apart", "offset"
@@ -139,8 +139,7 @@ def _pool(
 
 def max_pool_pixel(kind: Type, sign: int = 1) -> KernelProgram:
     """If `sign` is 1, the kernel finds the largest value of a window, and if `sign` is -1, the smallest value. The
-    search for the largest value begins with the lower limit of the outputs, so the kernel applies only the upper limit
-    after the search. The search for the smallest value begins with the upper limit.
+    search begins with one limit of the outputs, so the kernel applies only the other limit after the search.
     """
 
     def describe(b: Builder) -> None:

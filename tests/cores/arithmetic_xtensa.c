@@ -1,6 +1,5 @@
-/* This file provides multiplication, division and float32, which Debian's libgcc lacks for the lx106. The lx106 has no
- * instructions for multiplication and division. Programs that call this file's functions have correct outputs, but take
- * more instructions than on a chip. */
+/* This file provides multiplication, division and float32, which Debian's libgcc lacks for the lx106. Programs that call this file's functions have
+ * correct outputs, but take more instructions than on a chip. */
 #include <stdint.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ static number unpacked(float x) {
   return (number){bits >> 31 ? -value : value, field ? field - 150 : -149};
 }
 
-/* Rounds a number to the nearest float32 value. Of two equally near values, the even one is the result. */
+/* Rounds a number to the nearest float32 value, and ties to even. */
 static float packed(number x) {
   uint32_t bits = x.value < 0 ? 0x80000000u : 0;
   uint64_t value = x.value < 0 ? -(uint64_t)x.value : (uint64_t)x.value;

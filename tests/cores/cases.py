@@ -23,7 +23,7 @@ TOO_LARGE = -1000
 
 
 class RunAs(IntEnum):
-    """The cores that run a program. The values equal RUN_ALL, RUN_FIRST, RUN_SECOND and RUN_BOTH in runner.c."""
+    """The values equal RUN_ALL, RUN_FIRST, RUN_SECOND and RUN_BOTH in runner.c."""
 
     ALL = 0
     FIRST = 1

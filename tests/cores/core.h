@@ -16,7 +16,6 @@ uint64_t core_clock_stop(void);
 extern uint32_t core_stack[], core_stack_end[];
 extern uint8_t core_free[], core_ram_end[];
 
-/* Starts the machine's second core. */
 void core_start_second(void (*run)(void));
 
 int main(void);

@@ -47,7 +47,7 @@ class Core:
     """Address at which QEMU loads the file with the test cases."""
     blob_bytes: int
     shift: int
-    """Value of QEMU's option -icount. In QEMU, an instruction takes 2^shift nanoseconds."""
+    """Value of QEMU's option -icount: an instruction takes 2^shift nanoseconds."""
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
@@ -59,7 +59,6 @@ class Core:
     spike: int = 0
     """Number of bits of a vector register if the simulator Spike runs the core, or 0 if QEMU runs the core."""
     pair: bool = False
-    """Whether the machine has two cores with shared memory."""
 
     @property
     def short(self) -> str:
@@ -155,7 +154,7 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 with shared memory. By default, QEMU gives floating point and DSP only to the second core."""
+"""By default, QEMU gives floating point and DSP only to the second core."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",

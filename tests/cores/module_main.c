@@ -1,5 +1,4 @@
-/* Runs the self-test of a C module that `optimize --emit c` has written, and prints how much RAM the test used. The macro MODULE is the name of the
- * module. */
+/* Runs the self-test of a C module that `optimize --emit c` has written, and prints how much RAM the test used. */
 #include "core.h"
 #include "module.h"
 

@@ -38,7 +38,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs, io;
   uint32_t by_operator;
   uint32_t state; /* offset of the state in the arena */
-  uint32_t core;  /* RUN_ALL, RUN_FIRST, RUN_SECOND or RUN_BOTH */
+  uint32_t core;
 } blob_case;
 
 enum {

@@ -29,7 +29,7 @@ _Noreturn __attribute__((used)) static void fault(void) {
   core_exit(70);
 }
 
-/* Any exception, for example at the vectors debug 0x10, NMI 0x20, kernel 0x30, user 0x50 or double exception 0x70, is a fault of the program. */
+/* Every exception is a fault of the program. */
 __asm__(".section .text.vectors, \"ax\"\n .align 256\n core_vectors:\n"
         " .rept 8\n j core_fault\n .align 16\n .endr\n"
         " .align 4\n .literal_position\n core_fault:\n movi a1, core_stack_end\n movi a0, fault\n jx a0\n");

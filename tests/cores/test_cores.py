@@ -31,7 +31,7 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 OTHERS = tuple(name for name in CORES if name not in ("m0-large", "m7"))
-"""Cores on which most tests run. Cortex-M7 runs the code of Cortex-M4, and `make soak KIND=cores` tests Cortex-M7."""
+"""Cortex-M7 runs the code of Cortex-M4, and `make soak KIND=cores` tests Cortex-M7."""
 LARGE = tuple(name for name in CORES if name not in ("m0", "m7"))
 DSP = ("m4", "m33")
 ONE = ("m4",)
@@ -200,7 +200,7 @@ def few_pixels() -> list[Case]:
 
 @cache
 def single_pixels() -> list[Case]:
-    """The outputs have 2 to 10 pairs of channels. The numbers of pairs have all three remainders modulo 3."""
+    """The outputs have 2 to 10 pairs of channels, so that all remainders modulo 3 occur."""
     cases = []
     for deep, channels in ((8, 4), (8, 6), (16, 8), (24, 14), (40, 16), (16, 20)):
         net = Net(channels)
@@ -246,7 +246,7 @@ HELIUM_KERNELS = {
 
 @cache
 def tiles_for_helium(tile: int) -> tuple[list[str], Case]:
-    """A network whose operators compute `tile` pixels in each iteration. The network's last operator adds up pixels."""
+    """Return a network whose operators compute `tile` pixels in each iteration."""
     net = Net(16)
     x = net.conv2d(net.input((1, 40, 6, 2)), 32, kernel=(20, 3), stride=(2, 1), activation="RELU", out=RELU)
     x = net.conv2d(net.depthwise_conv2d(x, activation="RELU", out=RELU), 24, activation="RELU", out=RELU)

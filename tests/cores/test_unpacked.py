@@ -47,7 +47,7 @@ def _layer(name: str) -> bytes:
     for op in net.graph.operators:
         weights = net.tree.buffers[net.graph.tensors[op.inputs[1]].buffer]
         data = np.array(weights.data, np.uint8)
-        data[::7] = 0x80  # 0x80 is -128 as an int8.
+        data[::7] = 0x80
         weights.data = data
     return net.model(net.graph.operators[-1].outputs[0])
 

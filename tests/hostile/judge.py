@@ -62,7 +62,7 @@ class Verdict:
 
 
 def judge(seeds: Sequence[int]) -> Iterator[Verdict]:
-    """Judge the converter's results for damaged files. Each child process has limited time and memory."""
+    """Judge the converter's results for damaged files, in child processes with limited time and memory."""
     warm()
     work = [partial(_examined, seed) for seed in seeds]
     for seed, (answer, failure) in zip(seeds, in_children(work, CPU_SECONDS), strict=True):

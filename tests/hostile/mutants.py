@@ -23,7 +23,7 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Damage a copy of one of the `models`. Equal seeds give equal copies. A damaged copy may be a valid model."""
+    """Damage a copy of one of the `models`. A damaged copy may be a valid model."""
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:

@@ -78,7 +78,6 @@ def scaled_beyond(tensor: Tensor) -> bool:
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """Return the number of sums that TFLM keeps: the product of the input's dimensions that are not reduced."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
@@ -92,8 +91,8 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
     """Return a model whose tensors share one memory without overlaps. An additional input and an additional output
     of the model each span the whole shared memory.
 
-    In the returned memory, each tensor is filled with `value`, and random bytes are between the tensors. In the
-    returned model, random bytes follow each constant.
+    Each tensor of the returned memory is filled with `value`. Random bytes lie between the tensors and after each
+    constant.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)

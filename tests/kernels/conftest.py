@@ -23,7 +23,6 @@ FLAGS = (
 SANITIZED = f"gcc {FLAGS}"
 PLAIN = "gcc -std=gnu11 -O2 -pthread"
 WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fno-builtin -fsanitize=thread -pthread"
-"""Compiler command with ThreadSanitizer."""
 INCLUDE = tuple(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))
 
 Build = Callable[..., Path]

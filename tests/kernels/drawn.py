@@ -29,9 +29,7 @@ from tflm_memopt.runtime.host import DeviceArena
 
 ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "channels first"))
 PACKED = ("conv", "depthwise", "dense", "dense", "add")
-"""Layers for which the library has packed kernels."""
 DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
-"""Channel counts of layers with packed kernels."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +59,7 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network. Return None if the converter makes several programs or outputs, or if TFLM refuses the
-    network.
-    """
+    """Return None if the converter makes several programs or outputs, or if TFLM refuses the network."""
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:

@@ -1,7 +1,5 @@
-/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. A program for two cores runs on
- * two threads if tmo_check_cores() accepts it. The process ends if a run exceeds the time limit, and if
- * a sanitizer finds an error: an access outside the exactly sized buffers (AddressSanitizer), undefined arithmetic
- * (UndefinedBehaviorSanitizer), or a race between the threads (ThreadSanitizer).
+/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. A program for two cores runs on two threads if
+ * tmo_check_cores() accepts it. The process ends if a run exceeds the time limit or a sanitizer finds an error.
  *
  * A case selects a valid program and a few edits of its fields or buffers.
  *
@@ -393,7 +391,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Mutates a case for libFuzzer. Half of the mutations change bytes anywhere in the case. The other mutations replace an edit of the case, or add one. */
+/* Changes bytes of a case for libFuzzer, or replaces or adds an edit. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

@@ -24,7 +24,7 @@ def wrap(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return `a * b / 2^31`, rounded to an integer. Halves are rounded up, and the result is saturated to int32."""
+    """Return `a * b / 2^31`, rounded to the nearest integer and saturated to int32."""
     return min(HIGH, floor(Fraction(a * b, 1 << 31) + HALF))
 
 

@@ -239,7 +239,7 @@ def test_operators_above_252_run_one_row_at_a_time(sanitized: Build, tmp_path: P
 
 
 def chain(length: int) -> Program:
-    """Return a program of a convolution and many additions. The program lists every iteration, without loops."""
+    """Return a program that lists every iteration of a convolution and many additions, without loops."""
     program = good()
     source, row, *_ = program.tensors
     conv, add, _ = program.ops

@@ -21,7 +21,6 @@ RECORD = (Path(__file__).parent / "esp_idf.cmake").read_text(encoding="utf-8")
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
-    """ESP-IDF reads CMakeLists.txt twice: as a script, and in a project."""
     if script:
         (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
         command = ["cmake", "-P", str(tmp_path / "record.cmake")]

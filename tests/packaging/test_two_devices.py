@@ -37,7 +37,7 @@ def boards(folder: Path) -> Path:
 
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
-    """Compile a sketch. The sketch's clock is 20 times slower than real time, so a busy PC exceeds no time limit."""
+    """The sketch's clock is 20 times slower than real time, so a busy PC exceeds no time limit."""
     for ops in folder.glob("*_ops.h"):
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]

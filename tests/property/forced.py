@@ -34,7 +34,7 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Divide the layers into random groups that run in tiles. If `widening` is given, the tiles get random widths."""
+    """Divide the layers into random groups that run in tiles."""
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
     last = len(chain.ops)

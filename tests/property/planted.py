@@ -22,8 +22,6 @@ WEIGHTED = {
 
 @dataclass
 class Channel:
-    """Weights and biases of one output channel, as arrays that share their memory with the model."""
-
     filter: NDArray[np.int8]
     bias: NDArray[Any] | None
     scales: Sequence[NDArray[np.float32]]

@@ -97,7 +97,6 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
 
 
 def move_rows(net: Net, x: int, rng: random.Random) -> int:
-    """Add an operator that moves, repeats or leaves out rows."""
     _, h, w, c = net.shape(x)
     first, end = sorted(rng.sample(range(h + 1), 2))
     match rng.randrange(6):

@@ -21,7 +21,6 @@ from tflm_memopt.runtime.stimuli import NO_STEPS, Steps
 from tflm_memopt.runtime.verify import verify
 
 PLANS = 20
-"""Number of damaged plans of each network."""
 REFUSED = "the program is damaged"
 """Error text of the validator that runs on the device."""
 UNUSED = frozenset({"schema", "lower_bound", "proven", "target", "layout", "first", "last", "macs"})

@@ -255,9 +255,8 @@ KINDS: dict[str, tuple[Work, int]] = {
     "builds": (builds, 3_000),
     "spills": (lambda cases: each(cases, lambda seed: examine_spilled((squeezed if seed % 2 else mobile)(seed))), 50),
 }
-"""Maps each kind of random test to its function, and to the maximum number of cases in one call."""
 
 
 def work(kind: str, cases: range) -> list[Failure]:
-    """Run random cases in a child process. The function is no lambda, because no lambda can be sent to a process."""
+    """The function is no lambda, because no lambda can be sent to a process."""
     return KINDS[kind][0](cases)

@@ -2,16 +2,13 @@
  *
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
- * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255:
- * models 0 and 1 finish all their inferences, each in its own thread. 254: the models are partitions of a pipeline;
- * each passes its outputs to the next, and all run at the same time in their own threads until the last frame is done.
- * The files INPUTS and OUTPUTS have the bytes of all inputs and outputs, one inference after the other. RETAINED is 1
- * if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both. The file GAPS
- * has a 1 for each byte of the arena that no model writes, and a 0 for all other bytes. The file EXCLUDED has a
- * tmo_excluded for each model. If a model must not run yet, the program runs the model after all others. The program
- * prints the number of bytes that TFLM used, and how often a model was not allowed to run yet. The exit code is 1 if
- * TFLM refuses a model, 3 if a guard byte was overwritten, 4 if retained outputs changed, and 5 if a model ran too
- * early. */
+ * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish all their
+ * inferences, each in its own thread. 254: the models form a pipeline, and each runs in its own thread until the last frame is done. The files INPUTS
+ * and OUTPUTS have the bytes of all inputs and outputs, one inference after the other. RETAINED is 1 if outputs must stay unchanged until the model's
+ * next inference, 2 if the model pauses, and 3 for both. The file GAPS has a 1 for each byte of the arena that no model writes, and a 0 for all other
+ * bytes. The file EXCLUDED has a tmo_excluded for each model. If a model must not run yet, the program runs the model after all others. The program
+ * prints the number of bytes that TFLM used, and how often a model was not allowed to run yet. The exit code is 1 if TFLM refuses a model, 3 if a
+ * guard byte was overwritten, 4 if retained outputs changed, and 5 if a model ran too early. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -21,9 +21,7 @@ def two_towers(net: Net) -> bytes:
 
 
 def three_heads(net: Net) -> bytes:
-    """Return a model that computes one layer of each of three branches, and then the next layer of each. All wide
-    tensors are live at the same time.
-    """
+    """All wide tensors are live at the same time."""
     x = net.input((1, 16, 16, 8))
     heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]
     heads = [net.depthwise_conv2d(y) for y in heads]

@@ -12,7 +12,6 @@ IMAGE = (1, 8, 6, 4)
 
 
 def reduced(net: Net, kind: str, x: int, dtype: str) -> int:
-    """Add a reduction of all values to a scalar."""
     axes = net.tensor((4,), "INT32", None, data=[0, 1, 2, 3])
     affine = net.affine(x) if dtype == "INT8" else None
     return net.op(kind, [x, axes], [net.tensor((), dtype, affine)], schema.ReducerOptionsT(keepDims=False))

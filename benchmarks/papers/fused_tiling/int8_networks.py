@@ -51,9 +51,7 @@ def route(*layers: int) -> Layer:
 
 
 def nothing(_: Builder, made: Sequence[int]) -> int:
-    """Return the index of the last tensor. A layer such as dropout computes nothing in an inference, so the model has
-    no operator for the layer.
-    """
+    """A layer such as dropout computes nothing in an inference, so the model has no operator for the layer."""
     return made[-1]
 
 

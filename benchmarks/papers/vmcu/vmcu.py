@@ -76,7 +76,7 @@ def model(m: Module) -> bytes:
 class Bottleneck:
     name: str
     tinyengine: int
-    """Number of bytes that TinyEngine needs. TinyEngine keeps whole tensors and runs the depthwise layer in place."""
+    """TinyEngine keeps whole tensors and runs the depthwise layer in place."""
     vmcu: int
     """Number of bytes that vMCU needs by Equation 2, with a workspace of 11 pixels (section 5.2)."""
     once: int

@@ -1,4 +1,3 @@
-/* This example program uses pins of the chip. */
 #include "gpio.h"
 
 uint32_t gpio_main(void);

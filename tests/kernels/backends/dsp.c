@@ -37,7 +37,6 @@ void tmo_dsp_outputs(tmo_dsp_job *job) {
   }
 }
 
-/* The argument `channels` is the number of channels of a tap: 4 or 1. */
 static void window_outputs(tmo_dsp_window_job *job, uint32_t channels) {
   for (; job->job.groups > 0; job->offset += channels == 4 ? 4 : 0, job->job.weights += 4) {
     const int8_t *w = job->job.weights;
@@ -61,7 +60,7 @@ static int32_t add_four(int32_t sum, const int32_t *x, const int8_t *w) {
   return tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
 }
 
-/* Adds the products of all rows of one pixel to the sum of a channel. The argument `w` points to the channel's first weight. */
+/* Adds the products of all rows of one pixel to the sum of a channel. */
 static int32_t add_rows(const tmo_wide_job *job, int32_t sum, const int8_t *w) {
   for (uint32_t r = 0; r < job->count; ++r, w += job->skip) {
     const int8_t *x = job->rows[r] + job->offset;

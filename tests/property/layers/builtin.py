@@ -35,7 +35,6 @@ def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def branched(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an IF whose branches have several operators."""
     shape, affine, number = net.shape(x), net.affine(x), len(net.tree.subgraphs)
     main, others = net.graph, net.tree.subgraphs
     for length in (1, 1 + layer.channels % 3):

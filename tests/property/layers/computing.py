@@ -12,13 +12,11 @@ from poses import two as two_of
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
-"""Maximum number of classes of SOFTMAX. TFLM's RoundingDivideByPOT() aborts if a sum of exponentials in SOFTMAX reaches
-512.
-"""
+"""TFLM's RoundingDivideByPOT() aborts if a sum of exponentials in SOFTMAX reaches 512."""
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution. If `other` is odd and the number of channels allows it, the convolution has groups."""
+    """If `other` is odd and the number of channels allows it, the convolution has groups."""
     x = image(net, x)
     if in_blocks(net, layer, x):
         return dilated(net, layer, x)
@@ -197,7 +195,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add a comparison. TFLM's comparisons abort if the scale of an operand is 1 or more."""
+    """TFLM's comparisons abort if the scale of an operand is 1 or more."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])

@@ -67,7 +67,6 @@ def test_the_checker_finds_common_slow_bytes(in_turn: AppOptimized) -> None:
 
 
 def at_a_rate(folder: Path, cycles: float) -> AppOptimized:
-    """The argument `cycles` is the number of cycles in which the board's slow memory transfers a byte."""
     board = folder / f"board{cycles:g}.toml"
     lines = ('core = "Cortex-M4"', 'clock = "80MHz"', 'ram = "16kB"', 'flash = "1MB"', 'external_ram = "1MB"')
     costs = ("[external_ram_cycles]", f"read = {cycles}", f"write = {cycles}")

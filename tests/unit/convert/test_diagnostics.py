@@ -20,7 +20,6 @@ BLUEPILL = board("bluepill")
 
 
 def camera() -> bytes:
-    """Return a model with float32 input and output."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))

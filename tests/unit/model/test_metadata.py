@@ -40,9 +40,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Return metadata with two files for the output. The argument `file` is the name of the second file, which has
-    labels.
-    """
+    """Return metadata with two files for the output."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})

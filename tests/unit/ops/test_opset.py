@@ -19,7 +19,7 @@ Edit = Callable[[Net], None]
 
 
 def conv(net: Net, **options: Any) -> int:
-    """Add a convolution. Tensors 0 to 3 are the convolution's input, filter, output and bias."""
+    """Tensors 0 to 3 are the convolution's input, filter, output and bias."""
     return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
 
 
@@ -29,13 +29,13 @@ def batch_matmul(net: Net) -> int:
 
 
 def remembering(net: Net) -> int:
-    """Add an SVDF. Tensors 0 to 5 are the SVDF's input, feature weights, time weights, bias, state and output."""
+    """Tensors 0 to 5 are the SVDF's input, feature weights, time weights, bias, state and output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
 
 
 def recurrent(net: Net) -> int:
-    """Add an LSTM. Tensors 1 to 8 are the LSTM's weights, tensors 9 to 12 are the biases, tensor 13 is the last output,
-    and tensor 14 is the cell state.
+    """Tensors 1 to 8 are the LSTM's weights, tensors 9 to 12 are the biases, tensor 13 is the last output, and tensor
+    14 is the cell state.
     """
     return lstm(net, net.input((1, 3, 6)), 4)
 

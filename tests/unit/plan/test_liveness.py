@@ -36,7 +36,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Place two buffers: `high` starts `distance` bytes above `low`. Return the checker's error message or ""."""
+    """Place buffer `high` at `distance` bytes above buffer `low`, and return the checker's error message or ""."""
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
     offsets[low], offsets[high] = far, far + distance

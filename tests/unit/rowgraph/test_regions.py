@@ -62,7 +62,6 @@ def regions(parts: RowGraph) -> list[Region]:
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
-    """Operators with a state keep the file's order, even if no tensor connects them."""
     graph, support = random_graph(seed)
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if is_stateful(graph, graph.ops[i])]
