@@ -106,7 +106,7 @@ def loaded(model: GivenModel, name: str = "") -> Loaded:
 
 
 def stem(name: str) -> str:
-    """Return a model's name without folder and extension. Extensions of file names begin with a letter.
+    """Return a model's name without folder and extension.
 
     >>> stem("models/kws v2.1.tflite"), stem("kws v2.1"), stem("model_data.cc")
     ('kws v2.1', 'kws v2.1', 'model_data')
@@ -179,7 +179,7 @@ def _demand_regular(path: Path, hint: str) -> None:
 
 
 def shown(path: Path) -> str:
-    """Return a file's name as text. Bytes of a name that are not UTF-8 are replaced.
+    """Return a file's name as text, in which bytes that are not UTF-8 are replaced.
 
     >>> shown(Path("folder/model.tflite"))
     'model.tflite'
@@ -275,7 +275,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the umask of the process. Python has no function that reads the umask without setting it."""
+    """Python has no function that reads the umask without setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

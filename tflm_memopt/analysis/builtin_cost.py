@@ -22,7 +22,7 @@ FREE = (VIEW, *ONCE)
 OTHERS = 0.02
 """Operators without counted instructions may contribute at most the fraction OTHERS of an estimate."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Maps an operator to an operator of equal cost. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
+"""Maps an operator to an operator of equal cost."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 
 

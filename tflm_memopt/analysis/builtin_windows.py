@@ -82,19 +82,13 @@ def convolution(node: Node) -> Found:
 
 
 def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amounts:
-    """Return the amounts of work in arm_nn_mat_mult_nt_t_s8.c.
-
-    The function arm_nn_mat_mult_nt_t_s8() multiplies blocks of 16 values, and then blocks of 4 values.
-    """
+    """arm_nn_mat_mult_nt_t_s8() multiplies blocks of 16 values, and then blocks of 4 values."""
     blocks = (w.out_channels // 2) * (pixels // 2)
     return {**product, "sixteens": blocks * (depth // 16)}
 
 
 def depthwise(node: Node, *, dsp: bool = True) -> Found:
-    """Return the amounts of work in arm_depthwise_conv_wrapper_s8.c.
-
-    The function arm_depthwise_conv_wrapper_s8() gathers windows only on cores with the DSP extension.
-    """
+    """arm_depthwise_conv_wrapper_s8() gathers windows only on cores with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -121,10 +115,7 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the amounts of work in arm_nn_vec_mat_mult_t_s8.c.
-
-    The function arm_nn_vec_mat_mult_t_s8() computes two outputs at once, or three on cores without the DSP extension.
-    """
+    """arm_nn_vec_mat_mult_t_s8() computes two outputs at once, or three on cores without the DSP extension."""
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1
@@ -155,10 +146,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the amounts of work in arm_transpose_conv_wrapper_s8.c.
-
-    The variant "reversed" inserts gaps between input pixels.
-    """
+    """The variant "reversed" of arm_transpose_conv_wrapper_s8() inserts gaps between input pixels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

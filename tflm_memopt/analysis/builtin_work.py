@@ -36,9 +36,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values with which an operator computes. Inputs that are indices, shapes or handles do not
-    count.
-    """
+    """Return the type of the values with which an operator computes, apart from indices, shapes and handles."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 

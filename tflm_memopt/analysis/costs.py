@@ -33,17 +33,13 @@ class Work:
     four channels.
     """
     read: float = 0
-    """Number of input bytes under the operator's windows. An input byte under several windows is counted for each
-    window.
-    """
+    """Number of input bytes under the operator's windows, counted for each window."""
     written: float = 0
     """Number of output bytes. For an operator that adds to int32 sums, number of updated sums."""
     pixels: float = 0
     """Number of output pixels. For an operator that adds to int32 sums, number of input pixels."""
     taps: float = 0
-    """Number of input pixels under the operator's windows. An input pixel under several windows is counted for each
-    window.
-    """
+    """Number of input pixels under the operator's windows, counted for each window."""
     iterations: float = 0
     calls: float = 0
     rows: float = 0
@@ -93,16 +89,14 @@ class Work:
     state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
-    """Number of weight bytes that are copied to the arena before the first iteration. Instructions for the copied bytes
-    of weights are not counted.
-    """
+    """Number of weight bytes that are copied to the arena before the first iteration."""
     spared: float = 0
     """Number of weight bytes that are read from the arena instead of from flash."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
 Cost = Literal["macs", "instructions", "time"]
-"""Kinds of costs. Plans are compared by one kind of cost and by the bytes of the arena."""
+"""Kinds of costs."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
 """Maps a kernel and a kind of work to the instructions per unit of work."""
@@ -137,7 +131,7 @@ class Table:
     """Largest underestimate of a plan's instructions, as a fraction of the counted instructions."""
 
     def instructions(self, work: Iterable[Work]) -> int:
-        """Estimate the instructions of custom operators in an inference. TFLM and builtin operators are excluded."""
+        """Estimate the instructions of custom operators in an inference, without TFLM and builtin operators."""
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
@@ -202,9 +196,7 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Estimate the instructions on each core of a target. If the cost of a kernel is unknown on a core, leave the core
-    out.
-    """
+    """Estimate the instructions on those cores of a target for which the costs of all kernels are known."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 

@@ -48,9 +48,7 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Number of cycles that a core without wait states takes to copy a byte of weights. A Cortex-M4 takes 0.5 instructions
-per byte.
-"""
+"""Number of cycles that a core without wait states takes to copy a byte of weights."""
 NO_WAIT = FlashTiming(0)
 
 
@@ -119,9 +117,7 @@ class Rates:
         return low, high
 
     def of(self, work: Work, instructions: float, *, waits: bool = True) -> Span:
-        """Return the cycles of an operator. If the cycles of a kernel's variant are not modelled, the variant takes the
-        plain kernel's cycles.
-        """
+        """If the cycles of a kernel's variant are not modelled, the variant takes the plain kernel's cycles."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, work.kernel.split()
         found = kernels.get(work.kernel) or kernels.get(f"{name} {way}") or kernels[""]
         return found.cycles(instructions, work.iterations)
@@ -289,7 +285,7 @@ def _widened(span: Span, high: float, low: float) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Limit of the time of an inference. The upper bound of the cycles must keep the limit."""
+    """Limit of the upper bound of the time of an inference."""
 
     milliseconds: float
     clock: Clock
@@ -307,9 +303,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the milliseconds of a plan, rounded up to tenths. The argument `cycles` does not include TFLM's
-        operators, whose cycles are added.
-        """
+        """Return the milliseconds of a plan, rounded up to tenths, after adding the cycles of TFLM's operators."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
@@ -344,8 +338,8 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The result is None if neither times nor instructions are known. The lower bounds of both models are compared,
-        and so are the upper bounds. The estimates for both models are assumed to have equal errors.
+        The result is None if neither times nor instructions are known. The estimates for both models are assumed to
+        have equal errors.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

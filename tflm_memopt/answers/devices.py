@@ -75,9 +75,7 @@ class DevicesReport:
     stores all weights of the operator.
     """
     overlap: tuple[int, ...]
-    """Operators that are split by rows without an exchange of rows (FTP). Devices compute some rows twice if they
-    exchange no rows.
-    """
+    """Operators that are split by rows without an exchange of rows (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split (FDT, fan-out). With fan-out, each device stores only the weights of
     its own output channels.

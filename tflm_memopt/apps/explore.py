@@ -89,7 +89,6 @@ def _point(space: AppChoices, choice: Selection) -> AppPoint:
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
-    """Raises UsageError for a rate without a clock, and DoesNotFit if no plan is fast enough."""
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []
@@ -143,7 +142,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
-    """Return the indices of plans within a model's time limit. Raises DoesNotFit if all plans are too slow."""
+    """Return the indices of plans within a model's time limit."""
     if entry.most is None:
         return list(range(len(milliseconds)))
     found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]

@@ -84,7 +84,6 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
 
 
 def pairs(app: App) -> frozenset[tuple[int, int]]:
-    """Return pairs of the indices of models that may run at the same time."""
     order = list(app.models)
     return frozenset((order.index(a), order.index(b)) for a, b in app.concurrent_pairs)
 

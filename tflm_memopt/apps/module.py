@@ -18,7 +18,7 @@ from tflm_memopt.runtime.regions import addresses
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """Return each file's content by name. The argument `samples` has the inputs of each model's self-test.
+    """The argument `samples` has the inputs of each model's self-test.
 
     Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
     """

@@ -40,9 +40,7 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Maximum number of layouts that are tried if an application uses slow memory."""
 HASTE = 2.0
-"""Effort of the layout search (plan/effort.py) for each row of the report's table, which has the arena head for each
-time between pauses.
-"""
+"""Effort of the layout search (plan/effort.py) for each row of the report's table of pauses."""
 Pair = tuple[int, int]
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
@@ -87,7 +85,7 @@ class LaidOut:
     shared: Shared
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs: the milliseconds between two pauses, and the size in bytes of the arena head for this time."""
+    """Pairs: milliseconds between two pauses, and bytes of the arena head."""
     slow: Mapping[str, int]
     """Maps a model to the offset in bytes of the model's part of the slow memory."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
@@ -100,7 +98,6 @@ class LaidOut:
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Raises UsageError if the models cannot run at the same time as the application requires."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
     return replace(_shared(app, members), alone={member.name: member.arena for member in members})
@@ -123,7 +120,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Move buffers of the largest model to slow memory until all models fit. Return None if the models do not fit."""
+    """Move buffers of the largest model to slow memory until all models fit, or return None."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]
@@ -143,7 +140,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose plans with the least load within the RAM limit. If no plans fit, choose plans with the least RAM."""
+    """Choose the plans with the least load within the RAM limit or, if no plans fit, the plans with the least RAM."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -222,8 +219,8 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan that always has few live bytes. The plan has at most as many multiply-accumulates as
-    the chosen plan.
+    """Return the model with a plan that always has few live bytes, and no more multiply-accumulates than the chosen
+    plan.
     """
     if member.chosen is None:
         return member
@@ -290,7 +287,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs: the milliseconds between two pauses, and the size in bytes of the arena head for this time."""
+        """Return pairs: milliseconds between two pauses, and bytes of the arena head."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:
@@ -305,7 +302,7 @@ class Layouts:
 
 
 def _concurrent_pairs(app: App, planned: Sequence[int], yields: Iterable[Pair]) -> set[Pair]:
-    """Return pairs of indices in `planned`. The models of a pair may run at the same time, and neither model pauses."""
+    """Return pairs of indices in `planned`, for models that may run at the same time without pauses."""
     each = {(planned.index(i), planned.index(j)) for i, j in pairs(app)}
     return each - {pair for i, j in yields for pair in ((i, j), (j, i))}
 

@@ -19,9 +19,8 @@ from tflm_memopt.runtime.telling import keeps_state
 
 
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
-    """The argument `subjects` has a description of each model by its name: what the program prints and tests for the
-    model. The argument `models` has the files of the models. The argument `boards` has the boards on which all models
-    fit.
+    """The argument `subjects` states what the program prints and tests for each model. The argument `boards` has the
+    boards on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}

@@ -14,7 +14,7 @@ ASSUMED: Span = (0.5, 3.0)
 """Assumed range of cycles per instruction for cores whose cycles are not modelled.
 
 At best, a core runs two instructions per cycle, as a Cortex-M7 does. At worst, each instruction of a core waits two
-cycles. A model's time limit is compared with the time at the upper end of the range.
+cycles.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"

@@ -69,7 +69,7 @@ class AppReport:
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Each pair has a maximum time between pauses in milliseconds, and the smallest arena for this time in bytes."""
+    """Pairs: the maximum time between pauses in milliseconds, and the smallest arena in bytes."""
     ram_limit: int | None
     seconds: float
     interpreter: bool = True

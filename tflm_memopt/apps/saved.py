@@ -32,9 +32,7 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], *_unused: object) -> dict[str, bytes]:
-    """Return each file's content by name. Raises UsageError for equal file names, and for kinds of files that only
-    single models can have.
-    """
+    """Raises UsageError for equal file names, and for kinds of files that only single models can have."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         raise UsageError(f"--emit {alone[0]} is for one model", hint=f"--emit {', '.join(HERE)}")

@@ -145,8 +145,8 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of the option --inputs. Without --inputs, return the arrays of --calibrate. Raises UsageError
-    if --inputs is given and no emitted file uses inputs.
+    """Return the arrays of the option --inputs or, without --inputs, of --calibrate. Raises UsageError if --inputs is
+    given and no emitted file uses inputs.
     """
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
@@ -245,9 +245,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the file of the C module in the folder. If the folder has no C module with the model's name, return the
-    folder.
-    """
+    """Return the file of the C module in the folder, or the folder if it has no C module with the model's name."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

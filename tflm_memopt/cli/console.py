@@ -15,7 +15,7 @@ from tflm_memopt.errors import MemoptError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # rich is imported only when needed, because the import is slow. `--help` and errors do not need rich.
+    # rich is imported only when needed, because the import is slow.
     from rich.console import Console, RenderableType
 
 PROGRAM = "tflm-memopt"
@@ -44,9 +44,7 @@ def answer(
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to standard error, and return the error's exit code. The message, the place and the hint are on
-    separate lines.
-    """
+    """Print an error to standard error, and return the error's exit code."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]

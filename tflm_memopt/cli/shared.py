@@ -47,9 +47,7 @@ def explored(
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
-    """Return the results for those named boards that are large enough, by the id of the board. Raises UsageError for an
-    unknown board.
-    """
+    """Return the results for those named boards that are large enough, by the id of the board."""
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:
         with contextlib.suppress(DoesNotFit, UsageError):  # The answer of the command says what the board lacks.

@@ -39,8 +39,7 @@ Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split whose largest arena is smallest. Among splits with equally large arenas, return the split that
-    sends the fewest bytes.
+    """Return the split whose largest arena is smallest and, among equals, the split that sends the fewest bytes.
 
     A split that needs a larger arena than one device alone is worse than all other splits. A split that hardly divides
     the weights is worse than a split that divides the weights evenly. If `memory` is not None, return the fastest split
@@ -100,9 +99,9 @@ def shared_layers(
     """Convert a model for several devices. The operators before the position `switch` are divided by rows, and all
     later operators are divided by channels.
 
-    The argument `switch` is a position in graph.ops. By default, the function estimates the best position. The argument
-    `front` is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, layers use them where
-    they reduce the number of sent bytes.
+    The argument `switch` is a position in graph.ops, or None for an estimate of the best position. The argument `front`
+    is ROWS, or is OVERLAP if devices exchange no rows. If the user allows partial sums, layers use them where they
+    reduce the number of sent bytes.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -135,11 +134,9 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """If the first device stores more bytes than the mean of all devices, divide the channels again, so that the first
-    device gets fewer channels.
+    """If the first device stores more bytes than the mean of all devices, give it fewer channels.
 
-    Besides its share of weights, the first device has the input, the output and the unsplit operators. The first device
-    gets fewer weights, but no other device gets more than FAIR times the mean size of a device's weights.
+    Besides its share of weights, the first device has the input, the output and the unsplit operators.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -174,10 +171,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint that says how many devices are enough. The search tries at most 2 × `devices` devices.
-
-    Bisection needs few attempts, each of which plans the models of all devices.
-    """
+    """Yield a hint that says how many devices are enough. The search tries at most 2 × `devices` devices."""
     planned = cache(lambda number: network.converted(_even(network, number), number).report)
     more = range(devices + 1, min(2 * devices, MOST_DEVICES) + 1)
     enough = [*takewhile(lambda number: network.is_enough_for(number, _even(network, number)), more)]

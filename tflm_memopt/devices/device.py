@@ -71,7 +71,6 @@ def main() -> int:
 
 
 def run(asked: Mapping[str, Any]) -> None:
-    """Raises RuntimeError if TFLM does not run the model."""
     folder = Path(asked["folder"])
     if (folder / own.FILE).exists():
         wheel.use_own(folder / own.FILE)

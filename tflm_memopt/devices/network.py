@@ -99,8 +99,7 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts a model. The function's arguments are the bytes of the model, the name of the model, and a
-    bool that is true if the user's limit of instructions applies.
+    """Function that converts a model, given its bytes, its name, and whether the user's limit of instructions applies.
 
     The returned plan is None if the model is not rewritten.
     """
@@ -214,8 +213,8 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
-    """Return the first operator and the device of each sequence of unsplit operators. Return () if one device runs all
-    unsplit operators.
+    """Return the first operator and the device of each sequence of unsplit operators, or () if one device runs them
+    all.
     """
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
@@ -319,8 +318,8 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split the operators before the position `switch` as the argument `front` states. Split the operators at the
-    positions `switch` to `end` - 1 by channels.
+    """Split the operators before the position `switch` as `front` states, and the operators at the positions `switch`
+    to `end` - 1 by channels.
     """
     found = {}
     for i, op in enumerate(graph.ops):
@@ -346,8 +345,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
     """Raise UsageError unless the device's plan is a single custom operator.
 
-    A device's model may have only one operator. When a device continues after a wait, TFLM repeats all operators except
-    the last.
+    When a device continues after a wait, TFLM repeats all operators except the last.
     """
     if planned is not None and len(planned.graph.regions) > 1 and not planned.graph.builtins:
         what = f"a device's custom operator would have more than {MAX_IO} inputs and outputs"

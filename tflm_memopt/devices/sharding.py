@@ -393,7 +393,7 @@ class _Sharder(Tiles):
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows if no operator on the devices `readers` reads the rows. Each row of a tensor is
-        sent once, for all operators that read the tensor. The argument `readers` has the devices that run the operator.
+        sent once, for all operators that read the tensor.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
@@ -477,9 +477,7 @@ class _Sharder(Tiles):
                 yield piece, low - begin, high - begin
 
     def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Send a tensor to the receiver, unless the tensor was sent before. Return the tensor on the receiving
-        device.
-        """
+        """Send a tensor to the receiver, unless the tensor was sent before."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

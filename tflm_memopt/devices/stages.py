@@ -18,9 +18,7 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the converter tries to cut the network in two. The converter plans both parts of the
-network.
-"""
+"""Number of positions at which the converter tries to cut the network in two."""
 TRIED = 10
 """Maximum number of divisions into stages that the converter tries."""
 FAIR_PART = 1.5
@@ -28,13 +26,11 @@ FAIR_PART = 1.5
 
 
 class SplitCost(NamedTuple):
-    """The cost of a split. SplitCosts are compared field by field: the first field that differs decides, and the split
-    with the smaller value is better.
-    """
+    """The cost of a split. The first field that differs decides, and the smaller value is better."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than one device alone, 1 if the largest arena is larger by at most LINK_STATE
-    bytes, and 2 if the largest arena is even larger.
+    """0 if no device needs a larger arena than one device alone, 1 if the excess is at most LINK_STATE bytes, and 2
+    otherwise.
     """
     weights: float
     """Size of the weights on the device with the most weights, divided by the mean of all devices, but at least
@@ -137,8 +133,8 @@ def arranged(
 def _estimated(
     cuts: Sequence[Cut], ends: Sequence[int], alone: int, sharded: float, known: Mapping[tuple[int, int], int]
 ) -> SplitCost:
-    """Estimate the cost of a division of the network into sequences of operators. The sequences end at the cuts `ends`.
-    The operators after the last cut run on the first device.
+    """Estimate the cost of dividing the network into sequences of operators that end at the cuts `ends`. The operators
+    after the last cut run on the first device.
 
     The argument `sharded` is the size of the divided weights on one device, in units of the mean size of a device's
     weights. The argument `known` maps a pair of cuts to the size in bytes of an arena for the operators between the two
@@ -172,7 +168,7 @@ def _heavy(graph: Graph, devices: int) -> frozenset[int]:
 
 
 def _positions(graph: Graph, most: int) -> list[int]:
-    """Return at most `most` positions at which few bytes are sent. The positions are spread over the network."""
+    """Return at most `most` positions, spread over the network, at which few bytes are sent."""
     sent, count = _sent_at(graph), len(graph.ops)
     ends = [1 + i * (count - 1) // most for i in range(most + 1)]
     found = (min(range(a, b), key=sent.__getitem__) for a, b in pairwise(ends) if a < b)

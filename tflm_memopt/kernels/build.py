@@ -80,7 +80,7 @@ class Builder:
 
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
-        """Open a loop. The loop variable takes each value from 0 to `extent` - 1."""
+        """Open a loop, whose variable takes each value from 0 to `extent` - 1."""
         self.open.append([])
         yield Index.name(var)
         body = self.open.pop()
@@ -88,8 +88,8 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition. The statements of the condition run if 0 <= `at` < `extent`. If `at` is a register, the
-        statements inside the condition must not load or store tensors in RAM.
+        """Open a condition, whose statements run if 0 <= `at` < `extent`. If `at` is a register, the statements inside
+        the condition must not load or store tensors in RAM.
         """
         self.open.append([])
         yield

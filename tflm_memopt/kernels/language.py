@@ -209,8 +209,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition: the statements of `body` run only if 0 <= `at` < `extent`. For example, a kernel can test whether a
-    pixel of a window is inside the tensor.
+    """A condition: the statements of `body` run only if 0 <= `at` < `extent`.
 
     If `at` is a register, the statements of `body` must not access RAM, because no access to RAM may depend on data.
     """

@@ -38,8 +38,8 @@ Number: TypeAlias = Any
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""Rounded numbers are clamped to the range [-FAR, FAR]. FAR is so large that FAR plus a zero point is always above the
-range of int16, and -FAR plus a zero point is below it.
+"""Rounded numbers are clamped to the range [-FAR, FAR]. After a zero point is added, FAR and -FAR are outside the range
+of int16.
 """
 
 
@@ -85,13 +85,13 @@ def clip(x: int, bits: int) -> int:
 
 
 def nearest(x: np.float32) -> int:
-    """Return the integer nearest to x, clamped to [-FAR, FAR]. Halves are rounded away from zero. NaN becomes 0."""
+    """Return the integer nearest to x (halves away from zero), clamped to [-FAR, FAR], or 0 for NaN."""
     clamped = 0.0 if np.isnan(x) else min(max(float(x), -FAR), FAR)
     return int(math.copysign(math.floor(abs(clamped) + 0.5), clamped))
 
 
 def whole(x: np.float32) -> int:
-    """Return x without its fraction. Numbers outside the range of int32 become the nearest int32. NaN becomes 0."""
+    """Return x without its fraction, saturated to int32, or 0 for NaN."""
     return 0 if np.isnan(x) else int(min(max(float(x), -MOST - 1), MOST))
 
 

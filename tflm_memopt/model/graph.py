@@ -110,9 +110,7 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this operator replaces. If the tuple is empty, the operator replaces only
-    operator `index` of the model.
-    """
+    """Indices of the model's operators that this operator replaces, or () for only operator `index`."""
 
     @property
     def kind(self) -> str:
@@ -170,7 +168,7 @@ class Graph:
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    """Replace each tensor that is a key of `names` by the value of the key, and return all tensors."""
+    """Return the tensors, each replaced by its value in `names` if it has one."""
     return tuple(names.get(t, t) for t in tensors)
 
 

@@ -78,9 +78,7 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes of inputs and outputs that a model's metadata records. The argument `metadata` is the content
-    of the entry METADATA, or None.
-    """
+    """Return the changes of inputs and outputs that a model's metadata records."""
     if metadata is None:
         return Changes()
     try:

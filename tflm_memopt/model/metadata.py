@@ -23,7 +23,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """Value of ProcessUnitOptions for normalization. A normalized value is (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""Greatest size in bytes of a file with labels. A larger file with labels is ignored."""
+"""Greatest size in bytes of a file with labels, above which the file is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,

@@ -26,10 +26,10 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Number of bits of each type that stores several values in a byte. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Maximum size of an activation in bytes. No microcontroller has RAM for a larger activation."""
+"""Maximum size of an activation in bytes."""
 
 MOST_READ = 8
-"""Maximum number of models in the cache. A cache helps, because one conversion reads the same bytes several times."""
+"""Maximum number of models in the cache."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 

@@ -17,9 +17,7 @@ HINTS: Mapping[str, str] = {
 
 
 def loops(graph: Graph) -> Mapping[int, str]:
-    """Find the WHILE operators of the main graph that compute recurrent layers. Return each operator's index with the
-    type of its layer, such as LSTM.
-    """
+    """Map the index of each WHILE of the main graph that computes a recurrent layer to the type of the layer."""
     bodies = {op.index: int(op.options.get("bodySubgraphIndex", 0)) for op in graph.ops if op.type == "WHILE"}
     graphs = graph.subgraphs
     return {i: layer for i, n in bodies.items() if 0 < n < len(graphs) and (layer := _layer(graphs[n]))}

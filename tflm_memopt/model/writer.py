@@ -33,9 +33,7 @@ def write(tree: Any) -> bytes:
 
 
 def check_alignment(data: bytes) -> None:
-    """Raise ModelError if a buffer of a .tflite file does not start at a multiple of 16 bytes. Kernels may rely on an
-    alignment of 16 bytes.
-    """
+    """Raise ModelError if a buffer of a .tflite file does not start at a multiple of 16 bytes."""
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
         table = model.Buffers(index)._tab  # FlatBuffers' public accessors do not return offsets
@@ -86,7 +84,7 @@ class _AlignedBuffer:
 
 
 def edit(model: Model) -> Any:
-    """Return a deep copy of the model's tree. The functions of this module may change the copied tree."""
+    """Return a deep copy of the model's tree."""
     return copy.deepcopy(model.tree)
 
 
@@ -130,9 +128,7 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, after adding a missing code to the model. The argument `operator` is a name
-    from TFLite's schema.
-    """
+    """Return the index of an operator code, after adding a missing code to the model."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if (

@@ -161,9 +161,8 @@ class OperatorContext:
     def row_op(
         self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
     ) -> RowOp:
-        """Return the operator as a RowOp. The argument `operands` lists the indices of the operands that the RowOp
-        reads. If the argument `operands` is empty, the RowOp reads the first operands. Zero points are 0 unless the
-        argument `fields` sets them.
+        """The argument `operands` lists the indices of the operands that the RowOp reads. If the argument `operands` is
+        empty, the RowOp reads the first operands. Zero points are 0 unless the argument `fields` sets them.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}

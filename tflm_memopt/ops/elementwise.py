@@ -69,7 +69,7 @@ def binary_32(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison. For float32 and int32, GREATER becomes LESS with exchanged operands."""
+    """For float32 and int32, GREATER becomes LESS with exchanged operands."""
     if context.input().dtype == "INT8":
         return _scaled_comparison(context)
     name, suffix = context.op.type, "" if context.input().dtype == "FLOAT32" else "_S32"

@@ -50,7 +50,6 @@ def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
 
 
 def meets_padding(op: RowOp) -> bool:
-    """Return whether a window of the operator extends beyond an edge of its input."""
     w, reads, writes = op.window, op.reads[0], op.writes
     bottom, right = w.rows.reach(writes.h) - w.pad_top, w.columns.reach(writes.w) - w.pad_left
     return w.pad_top > 0 or w.pad_left > 0 or bottom > reads.h or right > reads.w

@@ -268,7 +268,6 @@ _TRAITS: Mapping[Kind, Traits] = {
 
 
 def traits(kind: Kind) -> Traits:
-    """Return the properties of a kernel."""
     return _TRAITS[kind]
 
 

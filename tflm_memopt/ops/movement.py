@@ -61,7 +61,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return a COPY. If possible, each iteration of the COPY makes one output row. Raises Irregular."""
+    """Return a COPY, each iteration of which makes one output row if possible. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -204,9 +204,7 @@ def _picked(
     reads: tuple[Rows, ...],
     index: Indices,
 ) -> RowOp:
-    """Return a COPY. The argument `index` has the output's shape and, for each output byte, the index of the input
-    byte.
-    """
+    """The argument `index` has the output's shape and, for each output byte, the index of the input byte."""
     writes = Rows(*index.shape)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 

@@ -115,7 +115,7 @@ def resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def float_resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR of float32. As in TFLM, float32 arithmetic finds the input rows of each output row."""
+    """As in TFLM, float32 arithmetic finds the input rows of each output row."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     corners, centers = (bool(context.op.options[name]) for name in ("alignCorners", "halfPixelCenters"))
     less, y = int(corners and h_out > 1), np.arange(h_out, dtype=np.float32)
@@ -193,14 +193,13 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator that a user has described. A user's operator works along the last dimension."""
+    """A user's operator works along the last dimension."""
     rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX or ARG_MIN."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -226,7 +225,7 @@ def table(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison. A comparison of int8 values with a constant becomes a lookup table."""
+    """A comparison of int8 values with a constant becomes a lookup table."""
     at = int(context.input(1).constant)
     if context.input().dtype != "INT8" or not context.input(at).constant or context.input(at).elements > 1:
         return elementwise.comparison(context)

@@ -13,9 +13,7 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Pairs of accesses that must not be combined, as indices in the function's list of accesses. In each pair, the earlier
-access is first.
-"""
+"""Pairs of accesses that must not be combined, as indices in the function's list of accesses, earlier access first."""
 Regions = list[list[FieldAccess]]
 
 
@@ -43,9 +41,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Add each access to the first set for which the function `fits` returns true. An access that fits no set starts a
-    new set.
-    """
+    """Add each access to the first set for which `fits` returns true, or to a new set."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -60,10 +56,9 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can become one access.
 
-    Accesses are combined only if they have no conflict and if the new order has no observable effect. A combined read
-    takes the place of the first read, and a combined write takes the place of the last write. A combined access does
-    not move past a side effect, a call, or an access to a volatile variable. A combined access does not move past a
-    field that an interrupt handler uses.
+    A combined read takes the place of the first read, and a combined write takes the place of the last write. A
+    combined access does not move past a side effect, a call, or an access to a volatile variable. A combined access
+    does not move past a field that an interrupt handler uses.
     """
 
     function: Function

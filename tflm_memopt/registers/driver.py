@@ -6,7 +6,7 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""Start and end of a piece of source, in bytes. The end is the position after the last byte of the piece."""
+"""Start of a piece of source in bytes, and the position after its last byte."""
 Context = tuple[int, ...]
 """Indices of the branches and loops around a statement, outermost first."""
 

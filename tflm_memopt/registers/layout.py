@@ -12,7 +12,7 @@ Combination = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register of a group. The attribute `byte` is the register's offset in the group."""
+    """The attribute `byte` is the register's offset in the group."""
 
     byte: int
     bits: int
@@ -56,8 +56,8 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The driver must
-        first read the bits of the mask, and write them back. The mask is 0 if the driver can write without reading.
+        """Return a mask of the bits that must stay unchanged when a driver writes the bits `written`. The mask is 0 if
+        the driver can write without reading.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used

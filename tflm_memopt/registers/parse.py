@@ -63,9 +63,7 @@ def words(annotation: str = "") -> str:
 
 
 class ParsedFile:
-    """A parsed C file. The attribute `texts` has the contents of headers. The parser searches `folders` for other
-    headers.
-    """
+    """The attribute `texts` has the contents of headers. The parser searches `folders` for other headers."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,
@@ -130,7 +128,7 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether the code at `cursor` is part of a macro. Code in a macro cannot be replaced."""
+        """Return whether the code at `cursor` is part of a macro, and cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 

@@ -88,9 +88,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line of an XML element. The argument `names` lists the names of the element's parents, and then
-        the name of the element.
-        """
+        """Return the line of the XML element whose parents and name are `names`."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)

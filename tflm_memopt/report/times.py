@@ -12,8 +12,7 @@ if TYPE_CHECKING:  # Importing the class Report would slow down every command.
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative increase of time with which a model counts as slower. An increase below VISIBLE is rounded to 0 %.
-"""
+"""Smallest relative increase of time with which a model counts as slower."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -84,7 +83,7 @@ def both(time: Time | None) -> str:
 
 
 def most(milliseconds: tuple[float, float] | None) -> str:
-    """Return the text of a table cell with the longest expected time in ms. Unknown times give "".
+    """Return the text of a table cell with the longest expected time in ms, or "" if the time is unknown.
 
     >>> most((426.6, 568.8)), most(None)
     ('569', '')

@@ -20,15 +20,13 @@ Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Maximum number of elements of a tensor whose values are computed. A tensor that holds a shape has far fewer than MOST
-elements.
-"""
+"""Maximum number of elements of a tensor whose values are computed."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Replace integers that are equal in every inference by constants, and return the graph.
 
-    Operators with an index in `left_alone` keep their operands. Each computed constant gets a new tensor.
+    Operators with an index in `left_alone` keep their operands.
     """
     values, makers = evaluated(graph)
     if not makers:

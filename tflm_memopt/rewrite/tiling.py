@@ -194,9 +194,7 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
 
 class Tiles(Parts):
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None) -> TensorId:
-        """Return a tensor with a range of rows and a range of columns of an operator's output. If `columns` is None,
-        the tensor has all columns.
-        """
+        """Return a tensor with a range of rows and a range of columns (default: all) of an operator's output."""
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
         ranges = rows, columns or (0, whole.shape[2])
         each = zip(along(self.graph, op), ranges, source.shape[1:3], strict=True)

@@ -43,8 +43,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """Bytes of a variable. MicroResourceVariables::Allocate reserves the bytes of a variable in the tail, when TFLM
-    prepares the subgraph with VAR_HANDLE.
+    """Bytes of a variable, which MicroResourceVariables::Allocate reserves in the tail when TFLM prepares the subgraph
+    with VAR_HANDLE.
     """
 
     handle: Tensor

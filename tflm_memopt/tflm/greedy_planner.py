@@ -50,9 +50,8 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return the indices of the buffers in the order in which TFLM places them. Buffers with offline offsets come
-    first. Larger buffers come before smaller buffers. If two buffers have equal sizes, the buffer with the higher index
-    comes first.
+    """Return the indices of the buffers in the order in which TFLM places them: offline offsets first, then by falling
+    size, then by falling index.
     """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]

@@ -82,7 +82,7 @@ def called_bytes(graph: Graph, op: Op) -> int:
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
     """Return the offsets of all tensors from the metadata of a schema ModelT, or None without offsets
-    (GetOfflinePlannedOffsets). The argument `tensors` is the number of tensors.
+    (GetOfflinePlannedOffsets).
 
     Raises ModelError if TFLM would reject the metadata, or would read beyond the end of the metadata.
     """

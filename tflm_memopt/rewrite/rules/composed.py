@@ -33,9 +33,7 @@ def _is_product(graph: Graph, op: Op) -> bool:
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Replace the operator by new operators. If a new operator stays builtin, annotate() restores the original
-    operator.
-    """
+    """If a new operator stays builtin, annotate() restores the original operator."""
     if not (is_plain_select(graph, op) or _is_composed(graph, op) or _is_product(graph, op)):
         return None
     made = NewOps(graph, op)

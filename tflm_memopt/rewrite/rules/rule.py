@@ -91,7 +91,6 @@ def refused(graph: Graph, op: Op) -> bool:
 
 
 def has_rows(graph: Graph, op: Op) -> bool:
-    """Return whether the operator can run row by row."""
     return isinstance(row_op(OperatorContext(graph, op)), RowOp)
 
 
