@@ -45,8 +45,8 @@ NO_EXTRAS = Extras()
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """Return the files of a model by name, with the .tflite file first. The argument `kinds` names the emitters to use.
-    Raises UsageError if the model does not fit an emitter, or if the labels do not fit the output.
+    """Return the files of a model by name, with the .tflite file first. Raises UsageError if the model does not fit an
+    emitter, or if the labels do not fit the output.
     """
     if result.report.op_per == BUILTIN and MODULE in kinds:
         hint = f"--ops {PER_REGION}, or --emit cpp"

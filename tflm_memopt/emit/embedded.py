@@ -39,9 +39,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return the file NAME_library.c, or no file for a model without custom operators. The argument `shared` tells
-    whether two cores run the model.
-    """
+    """Return the file NAME_library.c, or no file for a model without custom operators."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -52,8 +50,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
     """Return the text of NAME_library.c.
 
-    The argument `called` names the function pointers that the tmo_library sets. The function pointer `check` is always
-    set. The argument `own` maps numbers to the user's kernels.
+    The argument `called` names the function pointers that the tmo_library sets. The argument `own` maps numbers to the
+    user's kernels.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
@@ -92,7 +90,7 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the user's kernels that a model calls. The keys are the numbers of the kernels.
+    """Return the user's kernels that a model calls.
 
     Raises UsageError for a missing kernel, and ModelError for a damaged program.
     """

@@ -45,7 +45,7 @@ class Module:
     one push.
     """
     constants: Mapping[TensorId, bytes]
-    """Model outputs that are constants. Constants are not in the arena."""
+    """Model outputs that are constants, and thus not in the arena."""
     source: SourceReport | None
     window: WindowReport | None
     shared: InApp | None = None

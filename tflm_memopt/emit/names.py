@@ -11,7 +11,7 @@ IN_CMAKE = frozenset(";$")
 
 
 def file_stem(name: str) -> str:
-    """Return a file stem that is valid on every system and in CMake. The character '_' replaces invalid characters.
+    """Return a file stem that is valid on every system and in CMake, with '_' in place of invalid characters.
 
     >>> file_stem('kws v2.1'), file_stem('a"b;c'), file_stem("../con"), file_stem("aux")
     ('kws v2.1', 'a_b_c', '.._con', '_aux')

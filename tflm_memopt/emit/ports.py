@@ -11,8 +11,8 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of a C module. The C function named `function` returns the address of the input's or output's
-    bytes. The C constant named `constant` states how many bytes there are.
+    """An input or output of a C module. The C function `function` returns the address of its bytes, and the C constant
+    `constant` is their number.
     """
 
     function: str

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    r"""Return a name from a file as one line that is safe to print. Control characters are escaped.
+    r"""Return a name from a file as one line that is safe to print, with escaped control characters.
 
     >>> printable("a\nb")
     'a\\nb'

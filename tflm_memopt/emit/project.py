@@ -67,7 +67,7 @@ static tmo_team *second_core() {
 }
 #endif
 """
-"""C++ code for the second core of an ESP32 under FreeRTOS. A task on the second core waits for notifications."""
+"""C++ code for the second core of an ESP32 under FreeRTOS."""
 _ON_ARDUINO = f"""\
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
 #include <tmo/spin.h>

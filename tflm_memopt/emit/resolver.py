@@ -51,8 +51,8 @@ AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "A
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`. The attribute `add` is ""
-    if the user must add the operator.
+    """An operator that the model needs. The C++ code `add` adds the operator to `resolver`, or is "" if the user must
+    add it.
     """
 
     operator: str
@@ -63,8 +63,7 @@ class Needed:
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
     """Return each operator of the model once, even if several subgraphs have the operator.
 
-    The argument `library` is the name of the tmo_library with the code of the custom operators (emit/embedded.py). The
-    argument `shared` tells whether custom operators run on two cores.
+    The argument `library` is the name of the tmo_library with the code of the custom operators (emit/embedded.py).
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -98,11 +97,10 @@ def enough(arenas: Mapping[str, int]) -> int:
 
 
 def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
-    """Return the arena size in bytes for each build of TFLM. The keys are descriptions of the builds.
+    """Return the arena size in bytes for each build of TFLM.
 
     The argument `arena` is for a Cortex-M build. TFLM's structs are larger in Arduino libraries, and on RISC-V and
-    Xtensa. TFLM libraries of early 2023 have older kernels. The argument `libraries` names the kernel library of each
-    model.
+    Xtensa. TFLM libraries of early 2023 have older kernels.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {
@@ -116,11 +114,8 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h.
-
-    The argument `ports` has the inputs and outputs if they differ from the inputs and outputs of `model`. By default,
-    NAME_library.c has the code of the custom operators. If `library` is not empty, the file LIBRARY_library.c has the
-    code.
+    """The argument `ports` has the inputs and outputs if they differ from the inputs and outputs of `model`. The code
+    of the custom operators is in LIBRARY_library.c or, by default, in NAME_library.c.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)

@@ -109,11 +109,10 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Run a C module. Return the outputs of all runs, or the reason why the module failed.
+    """Run a C module, and return the outputs of all runs, or the reason why the module failed.
 
-    The argument `model` is the rewritten model from which the module was made. The argument `where` is a value of
-    `Changes.input`. The argument `runs` has the whole input of each run, even if the input is streamed, external or
-    sliding.
+    The argument `where` is a value of `Changes.input`. The argument `runs` has the whole input of each run, even if the
+    input is streamed, external or sliding.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -220,14 +219,12 @@ def harness(
 ) -> str:
     """Return the C text of a test program, which prints the result of the self-test and then runs the module N times.
 
-    The program takes three arguments: N, the input file and the output file. The input file has the inputs of the first
-    run, then the inputs of the second run, and so on. The output file has the outputs of the first run, then the
-    outputs of the second run, and so on. For a streamed input, the input file has all rows. The data of an external
-    input begin with five uint32: number of bytes, pitch, x, y and format of the frame.
+    The program takes three arguments: N, the input file and the output file. Both files have the data of the first run,
+    then the data of the second run, and so on. For a streamed input, the input file has all rows. The data of an
+    external input begin with five uint32: number of bytes, pitch, x, y and format of the frame.
 
-    The arguments `ports` and `source` describe the module's inputs and outputs. For a module with a state (`stateful`),
-    three uint32 precede the data of each run: whether to reset the module, whether only the last inference has a full
-    window, and the number of inferences. The argument `slow` tells whether the module needs slow memory.
+    For a module with a state (`stateful`), three uint32 precede the data of each run: whether to reset the module,
+    whether only the last inference has a full window, and the number of inferences.
     """
     return rendered(
         "harness.c.jinja",

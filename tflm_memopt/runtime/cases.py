@@ -150,7 +150,7 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the inputs for which `verify` makes values. Raises UsageError for an input without a fixed shape."""
+    """Raises UsageError for an input without a fixed shape."""
     changed = {change.index for change in changes.inputs}
     found = [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
     for tensor in found:

@@ -60,7 +60,7 @@ def preimage(change: Change) -> Callable[[Int8], Array]:
     """Return a function that converts int8 inputs of the rewritten model to inputs of the original model.
 
     The QUANTIZE of the original model must turn the converted inputs back into the int8 values. All 256 values are
-    checked with TFLM's arithmetic. InterfaceError names the first value that fails the check.
+    checked with TFLM's arithmetic, and InterfaceError names the first value that fails.
     """
     before, after = change.before, change.after
     where = f"input {change.index} '{short_name(change.name)}'"

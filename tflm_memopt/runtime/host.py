@@ -120,8 +120,8 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). The arguments `workspace` and `slow` state how many bytes are available. By
-    default, as many bytes are available as the program needs.
+    """Return the result of tmo_check(). The arguments `workspace` and `slow` state how many bytes are available
+    (default: as many as the program needs).
     """
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
@@ -136,7 +136,7 @@ def check(
 def run(
     program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int], state: NDArray[np.uint8] | None = None
 ) -> list[Bytes]:
-    """Run one inference with separate buffers. Return the outputs as flat int8 arrays.
+    """Run one inference with separate buffers, and return the outputs as flat int8 arrays.
 
     The argument `inputs` has whole inputs, even if an input is streamed or external. If `state` is None, the run uses a
     new state; otherwise, the run changes `state`. Raises ModelError if the executor refuses the program.

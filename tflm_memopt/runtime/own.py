@@ -46,7 +46,6 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
 
 
 def _built() -> Path:
-    """Raises RuntimeUnavailable without a C compiler."""
     with _COMPILING:
         return _compiled(source("tmo_own_all"))
 

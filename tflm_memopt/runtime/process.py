@@ -24,9 +24,7 @@ TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
 
 _reading = threading.Lock()
-"""A thread must hold the lock `_reading` to read a file of arrays. NumPy reads the header of an array with `ast`, which
-CPython 3.11 cannot run in two threads (gh-106905).
-"""
+"""NumPy reads the header of an array with `ast`, which CPython 3.11 cannot run in two threads (gh-106905)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ _idle: dict[int, list[Worker]] = {}
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of the fork that ran a model. If the worker has ended, return the worker's exit code."""
+    """Return the exit code of the fork that ran a model."""
     process = _take()
     try:
         questions, answers = _pipes(process)

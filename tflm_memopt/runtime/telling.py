@@ -14,9 +14,7 @@ Swaps = Mapping[int, Sequence[int]]
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return inferences with random inputs, and repeat each inference with two inputs exchanged. The argument `graph`
-    is the original model.
-    """
+    """Return inferences with random inputs, and repeat each inference with two inputs exchanged."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -29,8 +27,6 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
     """Return the index of the inference with the most differences. A difference is a pair of outputs that differ, or an
     exchange of two inputs that changes an output.
-
-    For each tensor in `tensors`, the argument `outputs` has the tensor's values in all runs.
     """
 
     def told_apart(candidate: int) -> int:

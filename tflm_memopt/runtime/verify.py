@@ -158,8 +158,8 @@ class Pair:
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run more test cases until the time limit. The argument `drawn` is the number of earlier random inferences.
 
-        Return the outcomes of the added cases, how many cases were added, and how many of these cases come from
-        every_value(). If no time is left, return the outcomes `first`.
+        Return the outcomes and the number of the added cases, and how many of them come from every_value(). If no time
+        is left, return the outcomes `first`.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
@@ -171,7 +171,7 @@ def message(model: Model) -> list[ProgramOp]:
 
 
 def _programs(model: Model) -> list[Program]:
-    """Return the programs of a model. If a program is damaged, return no programs, because TFLM refuses the model."""
+    """Return the programs of a model, or none if one of them is damaged, because TFLM then refuses the model."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:
@@ -229,7 +229,7 @@ def _run_module(
 
 
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
-    """Run both models. Return the inputs and outputs of one inference, in the formats of the rewritten model.
+    """Run both models, and return the inputs and outputs of one inference, in the formats of the rewritten model.
 
     The inference reads the first input in the user's arrays `inputs`, or random inputs if there are no arrays. Random
     inputs are chosen so that, if possible, an exchange of two inputs changes the outputs. Raises the errors of

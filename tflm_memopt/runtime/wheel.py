@@ -57,7 +57,7 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return random bytes at a 16-byte boundary. The cache keeps the array alive while C code uses its address."""
+    """The cache keeps the array alive while C code uses its address."""
     return aligned(np.random.default_rng(nbytes).bytes(nbytes))
 
 

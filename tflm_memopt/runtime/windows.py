@@ -40,7 +40,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return consecutive inputs of a model with a sliding input. The argument `graph` is the original model."""
+    """Return consecutive inputs of a model with a sliding input."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

@@ -28,7 +28,7 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each model input. The first axis of each array is the index of the run."""
+"""File with an array for each model input, whose first axis is the index of the run."""
 OUTPUTS = "outputs.npz"
 LOG = "log.txt"
 
@@ -51,7 +51,7 @@ def load(path: Path) -> list[Array]:
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Yield arena sizes in bytes. The first size depends on the model's size, and each further size is twice as large.
+    """Yield arena sizes in bytes: the first depends on the model's size, and each further size is twice as large.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]
@@ -64,9 +64,7 @@ def arenas(model_bytes: int) -> Iterator[int]:
 
 
 def allocate(model: bytes) -> Any:
-    """Return an interpreter with the smallest tried arena that AllocateTensors accepts. TFLM does not report why the
-    function AllocateTensors fails.
-    """
+    """Return an interpreter with the smallest tried arena that AllocateTensors accepts."""
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
         print(ATTEMPT, size, "B", file=sys.stderr, flush=True)
