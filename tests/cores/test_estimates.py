@@ -106,7 +106,8 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         span = clock.cycles(result.work)
         assert span
         each = [rates.of(done, n) for n, done in zip(operators, result.work, strict=True)]
-        least, most = (counted / sum(operators) * sum(span[end] for span in each) for end in (0, 1))
+        low, *high = map(sum, zip(*each, strict=True))
+        least, most = (counted / sum(operators) * end for end in (low, max(high)))
         inside += span[0] <= least < most <= span[1]
     assert statistics.median(map(abs, off.values())) <= 0.03
     assert all(-table.low - MARGIN <= error <= table.high + MARGIN for error in off.values()), off

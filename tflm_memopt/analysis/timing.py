@@ -82,45 +82,45 @@ class SlowCycles:
         return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class KernelRates:
-    """Pairs of two numbers: a kernel's cycles per instruction, and the additional cycles per iteration."""
+Bounds = tuple[float, ...]
+"""Lower bound of a number of cycles, and one upper bound for each flash that the board may have."""
 
-    least: Span
-    most: tuple[Span, ...]
-    """Pairs for the upper bound of the cycles, one for each flash that the board may have."""
 
-    def cycles(self, instructions: float, iterations: float) -> Span:
-        low, *high = (instructions * each + iterations * more for each, more in (self.least, *self.most))
-        return low, max(high)
-
-    @property
-    def per_instruction(self) -> Span:
-        return self.cycles(1, 0)
+def _sum(each: Iterable[Bounds]) -> Span:
+    """Return the lower and the upper bound of the sum of several numbers of cycles that have the same flash."""
+    low, *high = map(sum, zip(*each, strict=True))
+    return low, max(high)
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
     """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
-    kernels: Mapping[str, KernelRates]
-    """Cycles of each kernel. The key "" stands for all kernels without modelled cycles."""
-    cmsis_nn: Mapping[str, Span]
+    kernels: Mapping[str, tuple[Span, ...]]
+    """For each of the bounds of a kernel, a pair of numbers: the kernel's cycles per instruction, and the additional
+    cycles per iteration. The key "" stands for all kernels without modelled cycles.
+    """
+    cmsis_nn: Mapping[str, Bounds]
     """For each type of operator, the cycles per instruction of TFLM with CMSIS-NN. The key "" stands for all types
     without a key.
     """
-    without_waits: Mapping[str, KernelRates]
+    without_waits: Mapping[str, tuple[Span, ...]]
+
+    @property
+    def per_instruction(self) -> Span:
+        """Cycles per instruction of a kernel without modelled cycles."""
+        low, *high = (each for each, _ in self.kernels[""])
+        return low, max(high)
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
-        each = [(n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items()]
-        low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
-        return low, high
+        rates = ((n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items())
+        return _sum(tuple(n * each for each in bounds) for n, bounds in rates) if counts else (0, 0)
 
-    def of(self, work: Work, instructions: float, *, waits: bool = True) -> Span:
+    def of(self, work: Work, instructions: float, *, waits: bool = True) -> Bounds:
         """If the cycles of a kernel's variant are not modelled, the variant takes the plain kernel's cycles."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, work.kernel.split()
         found = kernels.get(work.kernel) or kernels.get(f"{name} {way}") or kernels[""]
-        return found.cycles(instructions, work.iterations)
+        return tuple(instructions * each + work.iterations * more for each, more in found)
 
 
 @cache
@@ -141,27 +141,24 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     some = [n for n, key in enumerate(keys) if not key.endswith(UNIFIED)] if flash is None else [keys.index(flash.key)]
     certain = flash is not None and not flash.unified_ways
 
-    def bounds(each: list[float]) -> tuple[float, ...]:
+    def bounds(each: list[float]) -> Bounds:
         least, most, *waits = each
         return error[0] * (least + (waits[some[0]] if certain else 0.0)), *(error[1] * (most + waits[n]) for n in some)
 
-    def without(each: list[float]) -> Span:
-        return error[0] * each[0], error[1] * each[1]
+    def without(each: list[float]) -> Bounds:
+        return error[0] * each[0], *[error[1] * each[1]] * len(some)
 
     kernels, iterations = by_kernel(found["kernels"]), by_kernel(found.get("iterations", {}))
     none = [0.0] * (2 + len(keys))
 
-    def kernel_rates(bounds_of: Callable[[list[float]], tuple[float, ...]]) -> dict[str, KernelRates]:
-        pairs = {
+    def of_kernels(bounds_of: Callable[[list[float]], Bounds]) -> dict[str, tuple[Span, ...]]:
+        return {
             name: tuple(zip(bounds_of(each), bounds_of(iterations.get(name, none)), strict=True))
             for name, each in kernels.items()
         }
-        return {name: KernelRates(least, tuple(most)) for name, (least, *most) in pairs.items()}
 
     cmsis_nn = {name: bounds(each) for name, each in by_kernel(found["cmsis_nn"]).items()}
-    return Rates(
-        kernel_rates(bounds), {name: (low, max(high)) for name, (low, *high) in cmsis_nn.items()}, kernel_rates(without)
-    )
+    return Rates(of_kernels(bounds), cmsis_nn, of_kernels(without))
 
 
 def timings(core: str) -> tuple[str, ...]:
@@ -196,7 +193,7 @@ class Clock:
         """Cycles per instruction of the C library's kernels on the core, or None if the cycles are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
-        return self.rates.kernels[""].per_instruction if self.rates else None
+        return self.rates.per_instruction if self.rates else None
 
     def prices(self, core: str) -> bool:
         """Return whether a plan's time can be estimated from its estimated instructions on `core`."""
@@ -239,20 +236,19 @@ class Clock:
         if not counted(table.kernels, work):
             return None
         each = [self._of_kernel(one, estimate(table.kernels, one)) for one in work]
-        least, most = (sum(span[end] for span in each) for end in (0, 1))
-        return _widened((least, most), table.high, table.low)
+        return _widened(_sum(each), table.high, table.low) if each else (0, 0)
 
-    def _of_kernel(self, work: Work, instructions: float) -> Span:
+    def _of_kernel(self, work: Work, instructions: float) -> Bounds:
         """Copied weights cause no wait for the flash."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
-        low, high = waiting.of(work, instructions)
+        cycles = waiting.of(work, instructions)
         if not work.copied or self.flash_waits is None:
-            return low, high
+            return cycles
         saved = work.spared * self.flash_waits.cycles_per_byte - work.copied * COPY_CYCLES
-        least, most = waiting.of(work, instructions, waits=False)
-        return max(least, low - saved), max(most, high - saved)
+        least = waiting.of(work, instructions, waits=False)
+        return tuple(max(end, of - saved) for end, of in zip(least, cycles, strict=True))
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
         """Return the range of cycles of builtin operators with CMSIS-NN, or None if the cycles are unknown.
