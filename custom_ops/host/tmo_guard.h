@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this header run a program on the host. After every iteration, the functions of this header check whether the program has written
- * bytes of the arena that the program must not write. */
+/* The functions of this header run a program on the host, and check after every iteration whether the program has written bytes of the arena that it
+ * must not write. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_
 

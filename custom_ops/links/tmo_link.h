@@ -66,9 +66,9 @@ typedef struct {
   uint32_t sent, received; /* how many message bytes were sent and received since the call of tmo_link_open() */
 } tmo_link;
 
-/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The number of the first inference is
- * the argument `first`. The argument `patience` is the number of milliseconds to wait for a row. Only device 0 uses the argument `first`. After
- * each restart, device 0 must pass another value of `first`, so that the other devices detect the restart. */
+/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The argument `first` is the number of
+ * the first inference, which only device 0 uses. The argument `patience` is the number of milliseconds to wait for a row. After each restart, device
+ * 0 must pass another value of `first`, so that the other devices detect the restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

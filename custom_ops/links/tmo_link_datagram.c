@@ -4,8 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A frame to another device has one of these states: FILLING, ON_ITS_WAY, LOST or ACKNOWLEDGED. The task that runs the program sets the states
- * FILLING and ON_ITS_WAY. The task of the radio sets the states LOST and ACKNOWLEDGED. */
+/* The task that runs the program sets the states FILLING and ON_ITS_WAY, and the task of the radio sets LOST and ACKNOWLEDGED. */
 enum { FILLING, ON_ITS_WAY, LOST, ACKNOWLEDGED };
 
 static uint8_t state_of(const tmo_datagram_link *link) { return __atomic_load_n(&link->state, __ATOMIC_ACQUIRE); }

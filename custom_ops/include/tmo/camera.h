@@ -13,8 +13,8 @@ extern "C" {
 
 typedef enum {
   TMO_GRAY8 = 1,     /* A pixel has one byte. */
-  TMO_RGB565_LE = 2, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb. The low byte of a pixel comes first. */
-  TMO_RGB565_BE = 3, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb. The high byte of a pixel comes first, as in the pixels of OV2640 and OV7670. */
+  TMO_RGB565_LE = 2, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb, low byte first. */
+  TMO_RGB565_BE = 3, /* A pixel has two bytes with the bits rrrrrggg gggbbbbb, high byte first, as in the pixels of OV2640 and OV7670. */
 } tmo_pixel_format;
 
 /* A camera frame, and the rectangle of the frame that the model sees. */

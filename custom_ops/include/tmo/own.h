@@ -9,9 +9,8 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel y from one input pixel x. If the kernel has two operands, the argument `other` is the pixel of the second operand. If the
- * kernel has one operand, the argument `other` is NULL. A kernel of the application must not keep data between two calls. The output y must not
- * overlap the inputs. */
+/* Computes one output pixel y from one input pixel x. The argument `other` is the pixel of the second operand, or NULL if the kernel has one operand.
+ * A kernel of the application must not keep data between two calls. The output y must not overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {

@@ -46,8 +46,8 @@ const char *tmo_status_text(tmo_status status);
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* Checks whether this build of the library can run a program that was linked into the same firmware. tmo_check_build() tests alignment, version,
- * core, sizes and available kernels, but tmo_check_build() does not detect a damaged program. */
+/* Checks whether this build of the library can run a program that was linked into the same firmware: alignment, version, core, sizes and available
+ * kernels. A damaged program is not detected. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
@@ -112,8 +112,8 @@ TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *work
 /* Runs a program like tmo_run(), but pauses when the number of completed iterations equals an entry of the array `pauses`. The entries of the array
  * `pauses` must increase. During a pause, other code may use all bytes of the workspace and of io[] that the paused run does not need later. TMO_WAIT
  * means that the run has paused, and TMO_OK means that the run has ended. To continue a paused run, call tmo_run_paused() again with the same
- * arguments. All bytes of the argument `at` must be zero before the first call of tmo_run_paused(). At the end of the run, all bytes of the argument
- * `at` are zero. A program that pauses must have neither a state nor a streamed input. */
+ * arguments. All bytes of the argument `at` must be zero before the first call of tmo_run_paused(), and are zero at the end of the run. A program
+ * that pauses must have neither a state nor a streamed input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
 /* A loop that is open during a run. */

@@ -22,9 +22,7 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* status of a generated C function that has run nothing, because it is another model's turn */
 
-/* A model must wait for the models in the sets `running` and `paused`. In a set, bit i stands for model i. If the bit of another model is set in
- * `running`, the model must wait while the other model runs. If the bit of another model is set in `paused`, the model must also wait while the other
- * model is paused. */
+/* A model must wait while a model of the set `running` runs, and while a model of the set `paused` is paused. In a set, bit i stands for model i. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
