@@ -38,10 +38,9 @@ from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import RuntimeUnavailable, UsageError, about, one_of
 from tflm_memopt.files import GivenModel, loaded, read_file
 from tflm_memopt.options import ExploreOptions, OptimizeOptions
-from tflm_memopt.plan import waiting
 from tflm_memopt.plan.choices import BUILTIN
+from tflm_memopt.plan.effort import Progress, tell_time_left
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.targets.own_board import board as board_named
@@ -225,7 +224,7 @@ def _tell_left(progress: Progress, task: ConversionTask, started: float) -> None
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
         operators = len(conversion.source.graph.ops)
-        waiting.tell(progress, conversion.spent, operators, conversion.options.seconds, searches, started)
+        tell_time_left(progress, conversion.spent, operators, conversion.options.seconds, searches, started)
 
 
 @overload

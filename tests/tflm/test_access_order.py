@@ -13,8 +13,7 @@ from tflm.order_cases import ITEM, cases
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.names import OFFLINE_PLAN
-from tflm_memopt.plan.iteration.kernel import kernel_ranges
-from tflm_memopt.plan.iteration.liveness import constraints
+from tflm_memopt.plan.iteration.liveness import constraints, kernel_ranges
 from tflm_memopt.rowgraph.graph import AccessOrder
 from tflm_memopt.tflm.access_order import REFERENCE, orders
 

@@ -18,8 +18,8 @@ from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Cores, Point, Selection
-from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.tflm.arena import Arena
 
 

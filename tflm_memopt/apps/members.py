@@ -15,7 +15,7 @@ from tflm_memopt.convert.request import Request, request
 from tflm_memopt.errors import about, one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.tflm.arena import predict_together
 
 

@@ -27,14 +27,12 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.drafts import TFLM_ALIGN
-from tflm_memopt.plan.effort import Budget, allowance
-from tflm_memopt.plan.iteration.live_out import live_out
-from tflm_memopt.plan.iteration.pauses import live_at
+from tflm_memopt.plan.effort import Budget, Progress, allowance
+from tflm_memopt.plan.iteration.pauses import live_at, live_out
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Cores
 from tflm_memopt.plan.layout.joint import Shared, Tenant, share, within
-from tflm_memopt.plan.plan_map import UNNAMED
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.memory_map import UNNAMED
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8

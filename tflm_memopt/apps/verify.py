@@ -15,7 +15,7 @@ from tflm_memopt.convert.verify import verify
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
 from tflm_memopt.files import read_file, read_model
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.runtime.verification import Verification
 
 

@@ -40,7 +40,7 @@ from tflm_memopt.model.metadata import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.report import figures, svg, text
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import boards

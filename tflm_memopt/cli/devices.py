@@ -17,7 +17,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import paths_below, read_model, shown, stem, write_files
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.runtime import arrays
 
 

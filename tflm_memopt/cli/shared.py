@@ -13,7 +13,7 @@ from tflm_memopt.cli import arguments, console
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import DoesNotFit, UsageError, about
 from tflm_memopt.files import write_files
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.report import svg, text
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.targets.own_board import board

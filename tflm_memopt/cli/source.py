@@ -14,7 +14,7 @@ from tflm_memopt.cli.keras import FloatModel, accuracy, is_keras, unheard
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_model
-from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.plan.effort import Progress
 from tflm_memopt.runtime import arrays
 
 

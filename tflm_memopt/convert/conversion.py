@@ -28,10 +28,9 @@ from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
-from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes, with_slow
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.rowgraph.rematerialisation import rematerialised
-from tflm_memopt.rowgraph.slow import with_slow
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.refused import Refusal, refusals

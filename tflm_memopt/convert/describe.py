@@ -21,7 +21,7 @@ from tflm_memopt.model.graph import Tensor, TensorId, short_name
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan import plan_map
+from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.cores import CORES, fraction
 from tflm_memopt.plan.iteration.planned import Planned
@@ -57,7 +57,7 @@ def optimized(made: Decision, started: float) -> Optimized:
         original=given.data,
         source=given.path,
         inspection=original,
-        memory=plan_map.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
+        memory=memory_map.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
         fits=on_boards,
         work=done,
     )

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis.flash import Firmware
@@ -13,7 +13,6 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode
 from tflm_memopt.targets.boards import Board, boards, fit
@@ -190,9 +189,7 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Name the buffers that determine the size of the arena (layout/critical.py) and are live at the moment with the
-    most live bytes.
-    """
+    """Name the buffers that determine the size of the arena and are live at the moment with the most live bytes."""
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
     top = max(placed, key=lambda p: p[1] + p[0].nbytes)[0]
@@ -205,6 +202,35 @@ def binding(converted: Converted) -> str:
     step = _name(converted.planned, number)
     interpreter = f"; the interpreter: {converted.arena.tail:,} B" if converted.interpreter else ""
     return f"{step}: {', '.join([*parts, *more])}{interpreter}"
+
+
+def critical(placed: Sequence[tuple[Buffer, int]]) -> list[Buffer]:
+    """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
+    Figure 4.10).
+
+    The buffers form stacks from the top of the layout to its bottom. In a stack, each buffer lies directly on another
+    buffer that is live at the same time.
+    """
+    top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
+    below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}
+    grounded: set[int] = set()
+    for i in sorted(below, key=lambda i: placed[i][1]):
+        if placed[i][1] == 0 or grounded.intersection(below[i]):
+            grounded.add(i)
+    waiting = [i for i in grounded if placed[i][1] + placed[i][0].nbytes == top]
+    found: set[int] = set()
+    while waiting:
+        i = waiting.pop()
+        if i not in found:
+            found.add(i)
+            waiting += grounded.intersection(below[i])
+    return [placed[i][0] for i in sorted(found, key=lambda i: (-placed[i][0].nbytes, i))]
+
+
+def _rests(upper: tuple[Buffer, int], lower: tuple[Buffer, int]) -> bool:
+    (above, start), (below, bottom) = upper, lower
+    end = bottom + below.nbytes
+    return above.overlaps(below) and bottom < start <= end + -end % above.align
 
 
 def _content(graph: Graph, buffer: Buffer) -> str:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.devices.sharding import DeviceGraphs
-from tflm_memopt.lower import builtin
-from tflm_memopt.lower.rewrite import add_tensor
+from tflm_memopt.lower.rewrite import add_tensor, builtin_operators
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
@@ -23,7 +22,7 @@ def _model(source: Model, graph: Graph, sharded: DeviceGraphs) -> bytes:
     originals = list(main.operators)
     for tensor in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
         add_tensor(tree, graph.tensors[tensor])
-    main.operators = [made for op in graph.ops for made in builtin.operators(tree, op, originals)]
+    main.operators = [made for op in graph.ops for made in builtin_operators(tree, op, originals)]
     if graph.inputs or graph.outputs:
         replaced = _renamed(tree, graph, sharded.outputs)
         writer.replace_interface(tree, replaced)

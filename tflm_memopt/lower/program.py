@@ -34,11 +34,10 @@ from tflm_memopt.format.fields import (
     layout_of,
 )
 from tflm_memopt.format.limits import MAX_INPUTS
-from tflm_memopt.lower.loop_codes import loop_codes, loops_at
 from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.rowop import UNIT, Access, Message, Window
-from tflm_memopt.plan.loops import Loops
+from tflm_memopt.plan.loops import Loops, loop_codes, loops_at
 
 
 @dataclass(frozen=True, slots=True)

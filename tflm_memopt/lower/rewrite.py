@@ -1,28 +1,40 @@
 """Builds the rewritten model: custom operators with their programs, and TFLM's offline memory plan."""
 
+import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from ai_edge_litert import schema_py_generated as schema
 from flatbuffers import flexbuffers
 
+from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import InputPlace
-from tflm_memopt.lower import builtin
 from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model import writer
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.names import CONV, DENSE, GROUP, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.plan import Builtin, Role
+from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rowgraph.graph import RowGraph, Space
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
+CUSTOM = "CUSTOM"
+_OPTIONS: Mapping[str, Callable[[Op], Any]] = {
+    "CONCATENATION": lambda op: schema.ConcatenationOptionsT(axis=op.options["axis"]),
+    "PAD": lambda op: schema.PadOptionsT(),
+    "SLICE": lambda op: schema.SliceOptionsT(),
+}
+VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
+MOST_LINES = 32
+"""Maximum number of groups that a custom operator describes as text, because text takes flash."""
 STREAM_STATE = (2,)
 """Shape of the int32 variable that holds a tmo_stream (the position in a streamed input) between calls of Invoke()."""
 
@@ -46,7 +58,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     ops = {op.index: op for op in graph.model.ops}
     for item in sequence(planned, op_per_group=op_per_group):
         if isinstance(item, Builtin):
-            operators += builtin.operators(tree, ops[item.op], originals)
+            operators += builtin_operators(tree, ops[item.op], originals)
             continue
         operators.append(_custom_operator(tree, item, offsets, len(operators)))
     main.operators = operators
@@ -105,6 +117,48 @@ def _alone(group: PlannedGroup) -> CustomOp:
     return CustomOp(name, (group,), tuple(inputs), tuple(op.output for op in ops if op.output in whole))
 
 
+def builtin_operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
+    """An operator that only changes a shape reads the new shape from a constant. A change of shape that is not in the
+    original model becomes a RESHAPE. Raises PlanError if an operator that computes values has other inputs than in the
+    original model.
+    """
+    if PART in op.options:
+        return [_part(tree, op, originals)]
+    kept = [originals[i] for i in op.stands_for]
+    if op.type == VIEW:
+        same = [
+            one
+            for one in kept
+            if int(tree.operatorCodes[one.opcodeIndex].builtinCode) in VIEWS
+            and (one.inputs[0], one.outputs[0]) == (op.inputs[0], op.outputs[0])
+        ]
+        if not same:
+            return [writer.operator(writer.add_opcode(tree, "RESHAPE"), op.inputs, op.outputs)]
+        same[0].inputs = np.array([op.inputs[0], *op.options[OPERANDS]], np.int32)
+        return same[:1]
+    if not any(np.array_equal(one.inputs, op.inputs) for one in kept):
+        raise PlanError(f"operator {op.index} {op.type} stays builtin, but the plan changed its inputs")
+    return kept
+
+
+def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
+    if op.type == CUSTOM:
+        opcode = writer.add_opcode(tree, CUSTOM, custom_code=op.options["custom_code"])
+        return writer.operator(opcode, op.inputs, op.outputs, op.options["custom_options"])
+    if not op.sources:
+        new = writer.operator(writer.add_opcode(tree, op.type), op.inputs, op.outputs)
+        new.builtinOptions = _OPTIONS[op.type](op)
+        new.builtinOptionsType = getattr(schema.BuiltinOptions, type(new.builtinOptions).__name__.removesuffix("T"))
+        return new
+    part = copy.deepcopy(originals[op.sources[0]])
+    part.inputs, part.outputs = np.asarray(op.inputs, np.int32), np.asarray(op.outputs, np.int32)
+    if op.type == "RESHAPE":
+        part.builtinOptions = schema.ReshapeOptionsT()
+    if "padding" in op.options:
+        part.builtinOptions.padding = getattr(schema.Padding, str(op.options["padding"]))
+    return part
+
+
 def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
     program, pauses = lower(custom), custom.plan.pauses
     data = pack(program)
@@ -114,7 +168,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
     if space:
         outputs.append(writer.add_tensor(tree, f"tmo/workspace_{position}", (len(space),), "UINT8"))
         offsets[outputs[-1]] = space.start
-    opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
+    opcode = writer.add_opcode(tree, CUSTOM, custom_code=custom.name)
     inputs = [*custom.inputs]
     # A reset of the interpreter sets the variable tmo/stream_ to 0, so that the next row begins a new input.
     if program.input in (InputPlace.STREAM, InputPlace.LINK):
@@ -160,10 +214,6 @@ def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
             entry.shape = np.array([1, op.writes.h, op.writes.w, op.writes.c // item], np.int32)
-
-
-MOST_LINES = 32
-"""Maximum number of groups that a custom operator describes as text, because text takes flash."""
 
 
 def _options(custom: CustomOp) -> bytes:

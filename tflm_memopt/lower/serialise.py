@@ -14,8 +14,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.format.codes import Flags, RowLayout
 from tflm_memopt.format.fields import layout_of
 from tflm_memopt.format.limits import CURVE_WORDS, MAGIC, PROGRAM_BASE, TABLE_BYTES, VERSION
-from tflm_memopt.lower.codec import RecordReader, RecordWriter, Shaper, Shapes
-from tflm_memopt.lower.constants import ALIGN, ConstantPool
+from tflm_memopt.lower.codec import ALIGN, ConstantPool, RecordReader, RecordWriter, Shaper, Shapes
 from tflm_memopt.lower.pack import constant_sizes
 from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.program import (

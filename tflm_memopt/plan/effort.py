@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -124,3 +125,29 @@ class Budget:
 
 
 UNBOUNDED = Budget()
+Progress = Callable[[str, int, int], None]
+"""Function with three arguments: the current step, the number of completed parts, and the number of parts or 0 if
+unknown.
+"""
+LEAST_TOLD = 2.1
+"""Least estimated time of a conversion, in seconds, for which the progress display states how many seconds are left."""
+
+
+def tell_time_left(
+    progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float
+) -> None:
+    """Tell the remaining time after each search, estimated from the remaining work and the speed so far. The argument
+    `layouts` is the time limit of the exact layouts of a plan, in seconds.
+    """
+    found = 0
+
+    def groups_found() -> None:
+        nonlocal found
+        found += 1
+        left = work_left(spent.seconds, operators, layouts, found, searches)
+        # The estimate assumes that half of the work outside the searches is done.
+        pace = (time.monotonic() - started) / (spent.seconds + PER_OPERATOR * operators / 2)
+        if spent.seconds + left >= LEAST_TOLD:
+            progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)
+
+    spent.groups_found = groups_found

@@ -5,12 +5,15 @@ The loops are short, because many stripes, and many columns of a stripe, have th
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tflm_memopt.errors import PlanError
+from tflm_memopt.format.codes import LoopCode
 from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.plan.nest import Ints
 
@@ -145,3 +148,47 @@ class _Finder:
             self._nbytes.append(nbytes + REPEAT_BYTES)
             self._depth.append(depth)
         return self._repeats[times, body]
+
+
+def loop_codes(loops: Loops, _: Any = None) -> bytes:
+    """Encode loops as loop codes of a program. The function loops_at() decodes loop codes."""
+    codes = bytearray()
+    for item in loops:
+        if isinstance(item, Repeat):
+            codes += _code(LoopCode.REPEAT, item.times) + loop_codes(item.body)
+        elif item.skips:
+            codes += _code(LoopCode.SKIP, item.stage, item.skips)
+        elif item.stage < LoopCode.NEAR:
+            codes.append(item.stage)
+        else:
+            codes += _code(LoopCode.FAR, item.stage)
+    return bytes([*codes, LoopCode.END])
+
+
+def _code(code: LoopCode, *numbers: int) -> bytes:
+    if any(not 0 <= number <= MAX_TIMES for number in numbers):
+        raise PlanError(f"a loop contains the number {max(numbers)}, but a program can only hold 0 to {MAX_TIMES}")
+    return struct.pack(f"<B{len(numbers)}H", code, *numbers)
+
+
+def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
+    return _loops_from(data, at)[0]
+
+
+def _loops_from(data: bytes, at: int) -> tuple[Loops, int]:
+    items: list[Iteration | Repeat] = []
+    while (code := data[at]) != LoopCode.END:
+        if code == LoopCode.REPEAT:
+            body, after = _loops_from(data, at + 3)
+            items.append(Repeat(struct.unpack_from("<H", data, at + 1)[0], body))
+            at = after
+        elif code == LoopCode.SKIP:
+            items.append(Iteration(*struct.unpack_from("<HH", data, at + 1)))
+            at += 5
+        elif code == LoopCode.FAR:
+            items.append(Iteration(*struct.unpack_from("<H", data, at + 1)))
+            at += 3
+        else:
+            items.append(Iteration(code))
+            at += 1
+    return tuple(items), at + 1

@@ -9,14 +9,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
+from tflm_memopt.plan.iteration.liveness import LiveRange
+from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
+from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
+MOST_MOMENTS = 64
+"""Maximum number of moments of a group in the memory map, so that a screen can show all moments."""
+UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "iteration counters", Role.SCRATCH: "scratch of the kernels"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +146,103 @@ def role_of(graph: Graph, tensor: TensorId) -> str:
 def maker_of(graph: Graph, tensor: TensorId) -> str:
     op = graph.producer(tensor)
     return f"{op.number} {op.kind}" if op else "the caller"
+
+
+def _occupancy(planned: Planned) -> tuple[list[int], list[list[Stretch]], list[int]]:
+    """Return the number of moments of each step, the stretches of each buffer, and the live bytes at each moment."""
+    plan = planned.plan
+    moments: list[int] = []
+    live: list[int] = []
+    stretches: list[list[Stretch]] = [[] for _ in plan.buffers]
+    for number, alive in enumerate(plan.alive):
+        group = planned.groups.get(number)
+        inside = _in_memory(group) if group else {}
+        parts = _groups(max((len(c.top) for c in inside.values()), default=1))
+        total = np.zeros(len(parts), dtype=np.int64)
+        at_once: Ints | int = 0
+        for i in alive:
+            here = inside.get(i)
+            if here is None:
+                total += plan.buffers[i].nbytes
+                _append(stretches[i], Stretch(len(live), len(live) + len(parts), 0, plan.buffers[i].nbytes))
+                continue
+            at_once = at_once + np.maximum(here.before - here.bottom, 0)
+            for k, part in enumerate(parts):
+                some = here.top[part] > here.bottom[part]
+                if some.any():
+                    bottom, top = int(here.bottom[part][some].min()), int(here.top[part][some].max())
+                    _append(stretches[i], Stretch(len(live) + k, len(live) + k + 1, max(0, bottom), top))
+        if not isinstance(at_once, int):
+            total += np.array([at_once[part].max() for part in parts])
+        moments.append(len(parts))
+        live += total.tolist()
+    return moments, stretches, live
+
+
+def _in_memory(group: PlannedGroup) -> Mapping[int, LiveRange]:
+    reverses = group.step.is_reversed
+    ranges = group.live_ranges.items()
+    return {i: r.from_the_end() if reverses and r.buffer.role is Role.TENSOR else r for i, r in ranges}
+
+
+def _groups(count: int) -> list[slice]:
+    edges = np.linspace(0, count, min(count, MOST_MOMENTS) + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def _append(stretches: list[Stretch], new: Stretch) -> None:
+    old = stretches[-1] if stretches else None
+    if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
+        stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)
+    else:
+        stretches.append(new)
+
+
+def of_plan(planned: Planned, arena: Arena) -> MemoryMap:
+    plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
+    source = planned.graph.source
+    moments_of, stretches_of, live = _occupancy(planned)
+    starts = [*itertools.accumulate(moments_of, initial=0)]
+    types = {op.index: op.kind for op in graph.ops}
+    phases, group = [], 0
+    for step, moments in zip(plan.steps, moments_of, strict=True):
+        if isinstance(step, Group):
+            sources = tuple(sorted(i for stage in step.stages for i in ops[stage.op].sources))
+            names = tuple(ops[stage.op].name for stage in step.stages)
+            phases.append(Phase(f"group {group}", sources, names, moments, group=True))
+            group += 1
+        else:
+            phases.append(Phase(f"{step.op} {types[step.op]}", (step.op,), (types[step.op],), moments))
+    rows = {op.output: op.writes.h for op in ops.values()} | ({source.tensor: source.height} if source else {})
+    buffers = tuple(
+        MappedBuffer(
+            _name(graph, b),
+            role_of(graph, b.key) if b.role is Role.TENSOR else b.role.value,
+            "" if b.role in UNNAMED else maker_of(graph, b.key),
+            b.nbytes,
+            offset,
+            starts[b.first],
+            starts[b.last],
+            _kept(b, rows),
+            tuple(stretches),
+        )
+        for (b, offset), stretches in zip(plan.placed(), stretches_of, strict=True)
+    )
+    title = titled("Rewritten", arena)
+    return MemoryMap(title, tuple(phases), buffers, tuple(live), arena.head, arena.tail, plan.lower_bound)
+
+
+def _name(graph: Graph, buffer: Buffer) -> str:
+    return UNNAMED.get(buffer.role) or graph.tensors[buffer.key].name
+
+
+def _kept(buffer: Buffer, rows: Mapping[TensorId, int]) -> str:
+    if buffer.role is Role.ACCUMULATOR:
+        return "int32 sums"
+    if buffer.role is Role.WEIGHTS:
+        return "copy of its maker's weights"
+    if buffer.role in UNNAMED:
+        return "of the running group"
+    if buffer.column_windows:
+        return f"pixels of {sum(column_window.rows for column_window in buffer.column_windows)} rows of each stripe"
+    return f"{buffer.depth} of {rows[buffer.key]} rows" if buffer.role is Role.ROLLING_BUFFER else "whole"

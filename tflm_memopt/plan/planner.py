@@ -16,16 +16,15 @@ from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, SearchPart, Spent, allowance
-from tflm_memopt.plan.iteration.kernel import kernel_ranges
-from tflm_memopt.plan.iteration.liveness import live_ranges
+from tflm_memopt.plan.iteration.liveness import kernel_ranges, live_ranges
 from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Trace
 from tflm_memopt.plan.iteration.work import least_work_of, work_of
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.loops import Loops
+from tflm_memopt.plan.operator_order import orders
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, PlacedState, Plan, Role, calls
-from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once, with_more_room
@@ -33,8 +32,7 @@ from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.widening import GroupForm, GroupForms
-from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, tensor_sizes
-from tflm_memopt.rowgraph.slow import may_be_slow
+from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, may_be_slow, tensor_sizes
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Estimated planning time in seconds per plan step, per iteration, per pair of buffers, and per minimum distance."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.constants import ALIGN, SHARED, ConstantPool
+from tflm_memopt.lower.codec import ALIGN, SHARED, ConstantPool
 
 START = 20
 WHOLE: NDArray[np.int8] = np.random.default_rng(1).integers(-128, 127, 4 * SHARED, dtype=np.int8)

@@ -8,9 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tflm_memopt.format.limits import LOOP_DEPTH
-from tflm_memopt.lower.loop_codes import loop_codes
 from tflm_memopt.plan import loops as module
-from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat, from_json, iterations, loops_of, to_json
+from tflm_memopt.plan.loops import (
+    MAX_TIMES,
+    Iteration,
+    Loops,
+    Repeat,
+    from_json,
+    iterations,
+    loop_codes,
+    loops_of,
+    to_json,
+)
 from tflm_memopt.plan.nest import LoopNest, nest_iterations
 
 PIECES = st.lists(st.tuples(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.integers(1, 40)), max_size=8)

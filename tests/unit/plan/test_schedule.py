@@ -7,8 +7,7 @@ from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflm_memopt.plan.schedule.least_peak import schedule
-from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous, lower_bound, peak
+from tflm_memopt.plan.operator_order import OrderProblem, Task, contiguous, lower_bound, peak, schedule
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 2.0

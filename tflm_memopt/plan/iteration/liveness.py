@@ -19,6 +19,7 @@ from tflm_memopt.plan.iteration.column_windows import column_windows_of, lives, 
 from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, rolling_buffer_depth, written_bytes
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Buffer, Role
+from tflm_memopt.rowgraph.graph import AccessOrder
 
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
@@ -252,3 +253,39 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     before_write = upper.top if upper.before_write is None else upper.before_write
     later = (lower.top > lower.before)[:-1] & (before_write > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))
+
+
+def kernel_ranges(
+    dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
+) -> Iterator[LiveRange]:
+    """Whole inputs are live in the first step, so that TFLM's scratch cannot overlap an input."""
+    steps = 0
+    for tensor, order in dying.items():
+        steps = int(order.written.max(initial=-1)) + 1
+        bottom, top = _still_read(order.last_read, steps)
+        bottom[0], top[0] = 0, sizes[tensor]
+        yield LiveRange(Buffer(Role.TENSOR, tensor, sizes[tensor]), bottom, top, top)
+    for order in [*dying.values()][:1]:
+        bottom, top = _written(order.written, steps)
+        yield LiveRange(Buffer(Role.TENSOR, born, sizes[born]), bottom, top, top)
+    if scratch:
+        full = np.full(steps + 1, scratch)
+        yield LiveRange(Buffer(Role.SCRATCH, -1, scratch), np.zeros_like(full), full, full)
+
+
+def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
+    at = np.arange(len(last))
+    lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
+    np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
+    np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]
+    top = np.maximum.accumulate(highest[::-1])[::-1]
+    return bottom, top
+
+
+def _written(first: Ints, steps: int) -> tuple[Ints, Ints]:
+    at = np.arange(len(first))
+    lowest, highest = np.full(steps + 1, len(first)), np.zeros(steps + 1, np.int64)
+    np.minimum.at(lowest, first + 1, at)
+    np.maximum.at(highest, first + 1, at + 1)
+    return np.minimum.accumulate(lowest), np.maximum.accumulate(highest)

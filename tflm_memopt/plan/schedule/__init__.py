@@ -1,1 +1,0 @@
-"""Finds operator orders that are worth planning, such as the order with the fewest live bytes."""
