@@ -12,7 +12,7 @@ from applications import built
 from projects import TFLM, needs_host
 from property.applications import examine, network, planned
 
-from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.check.checker import Sharer, check_together
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.request import request
 from tflm_memopt.plan.effort import Budget

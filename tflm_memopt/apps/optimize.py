@@ -18,7 +18,7 @@ from tflm_memopt.apps.pauses import Yielding, too_long, yielding
 from tflm_memopt.apps.pipeline import expanded
 from tflm_memopt.apps.rates import bases
 from tflm_memopt.apps.results import AppOptimized, AppReport, CoreLoad, Pausing, Reserved
-from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.check.checker import Sharer, check_together
 from tflm_memopt.convert import describe
 from tflm_memopt.convert.diagnostics import too_little_flash
 from tflm_memopt.emit.firmware import firmware, modules_arena, together

@@ -61,26 +61,10 @@ class TaggedArena:
             buffer = Buffer(Role.TENSOR, slow.tensor, slow.nbytes, slow.first, slow.last, SLOW_ALIGN)
             self.home[key] = buffer, self.head + slow.offset
         self._base: dict[Content, int] = {}
-        self.is_reversed = False
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
                 raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
-
-    def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the address of a tensor's row, which may be in a rolling buffer."""
-        if (Role.ROLLING_BUFFER, tensor) in self.home:
-            buffer, offset = self.home[Role.ROLLING_BUFFER, tensor]
-            if row_bytes * buffer.depth != buffer.nbytes:
-                raise PlanError(
-                    f"rolling buffer of {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B"
-                )
-            return offset + row % buffer.depth * row_bytes
-        buffer, offset = self.at(Role.TENSOR, tensor)
-        if (row + 1) * row_bytes > buffer.nbytes:
-            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}")
-        # In a reversed group, row 0 is the last row of the tensor.
-        return offset + (buffer.nbytes // row_bytes - 1 - row if self.is_reversed else row) * row_bytes
 
     def run(self, content: Content, at: int, first: int, nbytes: int, reader: object = None) -> None:
         """Write bytes `first` to `first + nbytes - 1` of a tensor or buffer to the arena from address `at` on. If

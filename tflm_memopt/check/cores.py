@@ -12,6 +12,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.in_place import accumulators
 from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.places import Place
 from tflm_memopt.check.windows import moved, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
@@ -35,11 +36,11 @@ class CoresReplay:
         if len(self.of_step) != len(plan.shardings):
             raise PlanError("a group is split twice")
 
-    def enter(self, number: int, group: Group) -> None:
+    def enter(self, number: int, group: Group, places: Mapping[int, Sequence[Place]]) -> None:
         """Begin a group. Raises PlanError if the plan does not divide every operator of the group between two cores."""
         if not self.plan.shardings:
             return
-        self.number, self.group, self.executed = number, group, 0
+        self.number, self.places, self.executed = number, places, 0
         of_group = self.of_step.get(number)
         keys = [stage.op for stage in group.stages]
         if of_group is None or [sharding.op for sharding in of_group.ops] != keys or group.stripes:
@@ -83,11 +84,11 @@ class CoresReplay:
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
                 if operand < len(op.inputs):
-                    at = self.arena.span(op.inputs[operand], row, op.reads[operand].row_bytes)
+                    at = self._row(sharding.op, operand, row)
                     yield self.read, (at + part.start, 1, len(part), len(part))
         else:
             yield from self._windows(op, sharding, (x0, x1, c0, c1), rows)
-        at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)
+        at = self._row(sharding.op, -1, 0 if stage.iterative else y)
         yield self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c)
         if stage.iterative and not op.scatters:
             yield self.written, self._run(Role.ACCUMULATOR, op.output, 0, accumulators(op))
@@ -103,8 +104,13 @@ class CoresReplay:
             left, right = _columns(op, k, x0, x1, self.stages[sharding.op].iterative)
             low, high = (c0, c1) if sharding.kind is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
             for row in rows:
-                at = self.arena.span(op.inputs[k], row, seen.row_bytes)
+                at = self._row(sharding.op, k, row)
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
+
+    def _row(self, key: int, k: int, y: int) -> int:
+        """Return the address of row `y` of an operator's input `k`, or of the output if `k` is -1."""
+        stripe, row, column = np.array([[0], [y], [0]])
+        return int(self.places[key][k].at(stripe, row, column)[0])
 
     def _run(self, role: Role, key: int, first: int = 0, nbytes: int = 0) -> Bytes:
         """Return `nbytes` bytes of a private buffer, or all bytes if `nbytes` is 0."""

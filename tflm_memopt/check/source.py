@@ -70,8 +70,10 @@ class SourceReplay:
         """Return the number of rows and the address of an input's rolling buffer, or (0, 0) without a buffer."""
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
-        depth = self.arena.home[Role.ROLLING_BUFFER, source.tensor][0].depth
-        return depth, self.arena.span(source.tensor, 0, source.row_bytes)
+        buffer, offset = self.arena.at(Role.ROLLING_BUFFER, source.tensor)
+        if buffer.nbytes != buffer.depth * source.row_bytes:
+            raise PlanError(f"rolling buffer of tensor {source.tensor}: it does not hold whole rows")
+        return buffer.depth, offset
 
     def _keep(self, source: InputSource) -> None:
         depth, offset = self.rolling_buffer(source)

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from tflm_memopt.errors import PlanError
@@ -52,7 +53,6 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
                 )
     _check_links(devices)
     most = max((HEAD_BYTES + row.nbytes for rows in devices for row in rows), default=0)
-    total = sum(HEAD_BYTES + row.nbytes for rows in devices for row in rows if row.sends)
     stuck = _stuck(devices, UNLIMITED)
     if stuck is not None:
         raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it")
@@ -61,7 +61,7 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
         for sends in (True, False)
     )
     # A larger capacity never causes a deadlock, so bisection finds the smallest capacity without deadlock.
-    room = bisect_left(range(total), True, lo=most, key=lambda room: _stuck(devices, room) is None)
+    room = bisect_left(range(sum(sent)), True, lo=most, key=lambda room: _stuck(devices, room) is None)
     links: dict[tuple[int, int], int] = defaultdict(int)
     for row in (row for rows in devices for row in rows if row.sends):
         links[row.ends] += HEAD_BYTES + row.nbytes
@@ -69,25 +69,19 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
 
 
 def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:
-    links: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
-    for row in (row for rows in devices for row in rows):
-        links[row.ends][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
-    for ends in sorted(links):
-        sent, received = links[ends][True], links[ends][False]
-        if sent != received:
-            at = next((i for i, both in enumerate(zip(sent, received, strict=False)) if both[0] != both[1]), None)
-            at = min(len(sent), len(received)) if at is None else at
-            raise PlanError(
-                f"from device {ends[0]} to {ends[1]}, message {at}: "
-                f"sent {_said(sent, at)}, received {_said(received, at)}"
-            )
+    links: dict[tuple[int, int], tuple[list[MessageRow], list[MessageRow]]] = defaultdict(lambda: ([], []))
+    for row in chain.from_iterable(devices):
+        links[row.ends][row.sends].append(row)
+    for ends, (received, sent) in sorted(links.items()):
+        for at, (one, other) in enumerate(zip_longest(sent, received)):
+            if one != (other and other._replace(sends=True)):
+                raise PlanError(
+                    f"from device {ends[0]} to {ends[1]}, message {at}: sent {_said(one)}, received {_said(other)}"
+                )
 
 
-def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
-    if at >= len(messages):
-        return "nothing"
-    _, step, row, nbytes = messages[at]
-    return f"row {row} of tensor {step} with {nbytes} bytes"
+def _said(row: MessageRow | None) -> str:
+    return f"row {row.row} of tensor {row.message.step} with {row.nbytes} bytes" if row else "nothing"
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:

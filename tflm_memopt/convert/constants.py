@@ -28,8 +28,7 @@ from tflm_memopt.model.reader import Model, describe, is_region
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rewrite.known import with_known
-from tflm_memopt.rowgraph.fold import narrowed
-from tflm_memopt.rowgraph.fold_graph import without_dead_channels
+from tflm_memopt.rowgraph.fold import narrowed, narrowed_model
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, input_mode
 from tflm_memopt.rowgraph.sliding import with_sliding
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
@@ -81,7 +80,7 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 def _before_split(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
     whole = _read(model, changes)
-    for graph in (without_dead_channels(without_dead(with_known(whole))), whole):
+    for graph in (narrowed_model(without_dead(with_known(whole))), whole):
         yield _row_ops(annotation.annotate(graph, annotation.left_whole(model)), fold=False)
 
 

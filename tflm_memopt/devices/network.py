@@ -42,7 +42,7 @@ from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.rewrite.known import with_known
-from tflm_memopt.rowgraph.fold_graph import without_dead_channels
+from tflm_memopt.rowgraph.fold import narrowed_model
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import builtin_with_devices
 from tflm_memopt.tflm.arena import predict
@@ -131,7 +131,7 @@ class Network:
         """The graph that is split among devices. Dead channels are removed unless the user
         switched the removal off.
         """
-        return without_dead_channels(self.whole) if self.asked.options.fold else self.whole
+        return narrowed_model(self.whole) if self.asked.options.fold else self.whole
 
     @cached_property
     def weights(self) -> int:

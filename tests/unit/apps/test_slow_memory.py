@@ -10,7 +10,7 @@ from models import Net
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.results import AppOptimized
-from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.check.checker import Sharer, check_together
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 
 FAST = 1_000

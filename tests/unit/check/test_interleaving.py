@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 from unit.command import small
 
-from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.check.checker import Sharer, check_together
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Plan, Role

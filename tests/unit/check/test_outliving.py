@@ -11,7 +11,7 @@ from models import Net
 from streaming import Streaming
 from unit.check.test_reads import row_graph, with_op
 
-from tflm_memopt.check.outliving import check_outliving
+from tflm_memopt.check.states import check_outliving
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Message, Move, Moves, RowOp

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.iteration.arrivals import arrivals
-from tflm_memopt.plan.iteration.liveness import LiveRange
+from tflm_memopt.plan.iteration.liveness import LiveRange, arrivals
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
