@@ -91,7 +91,7 @@ def stale(fault: Fault) -> str:
 
 
 class CannotBuild(Exception):
-    """Raised with the output of a command that failed."""
+    """Raised if a command fails, with the command's output."""
 
 
 class Copy:

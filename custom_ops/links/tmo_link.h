@@ -3,9 +3,9 @@
  * of this header.
  *
  * A message has a head of TMO_LINK_HEAD bytes and a row of a tensor. The head of a message names the program, the inference, the tensor and the row.
- * The programs of the sender and of the receiver both determine the next message, so the receiver compares each message with the expected message.
- * The run ends with an error status if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages
- * and messages of earlier inferences. The next inference has a new number, so an error in one inference does not affect the next inference.
+ * Both programs determine the order of the messages, so the receiver compares each message with the expected one. The run ends with an error status
+ * if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages and messages of earlier inferences.
+ * The next inference has a new number, so an error in one inference does not affect the next inference.
  *
  * A tmo_transport carries the bytes of messages to another device. A transport may deliver a message in several pieces. The code for links is C11,
  * allocates no memory and has no global variables. */

@@ -3,7 +3,7 @@
 #include "module.h"
 
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* number of words below the stack frame that are not painted */
+#define STACK_SPARE 16u /* number of words below the stack frame that keep their values */
 #define JOIN(a, b) a##b
 #define NAME(prefix, suffix) JOIN(prefix, suffix)
 

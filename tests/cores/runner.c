@@ -24,7 +24,7 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* number of words below the stack frame that are not painted */
+#define STACK_SPARE 16u /* number of words below the stack frame that keep their values */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 

@@ -20,7 +20,7 @@ from tflm_memopt.errors import UsageError
 
 Span = tuple[float, float]
 UNIFIED = "for both"
-"""A key in cycles.json ends with this text if the flash has one cache for both code and constants."""
+"""End of a key in cycles.json for a flash with one cache for both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""A model must not have one of these names, because the application's C code uses them as ends of its own names."""
+"""Forbidden names of models, because the application's C code uses them as ends of its own names."""
 
 
 @generic.files.register

@@ -21,9 +21,9 @@ STACK = 4096
 FPUS = {"Cortex-M4F": "fpv4-sp-d16", "Cortex-M33": "fpv5-sp-d16", "Cortex-M7": "fpv5-d16"}
 """Maps a core to the argument of the compiler option -mfpu. Cores without an entry have no FPU."""
 SINGLE = "STM32F74"
-"""Chips whose names start with this text have a Cortex-M7 that computes only in single precision."""
+"""Start of the names of chips whose Cortex-M7 computes only in single precision."""
 AXI = "STM32H7"
-"""Chips whose names start with this text have their largest RAM at AXI_SRAM."""
+"""Start of the names of chips whose largest RAM is AXI_SRAM."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",

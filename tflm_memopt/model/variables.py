@@ -17,7 +17,7 @@ def handles(graph: Graph) -> Mapping[TensorId, Variable]:
 
 
 def is_stateful(graph: Graph, op: Op) -> bool:
-    """Return whether variables, and not only tensors, may connect an operator with other operators."""
+    """Return whether an operator may depend on other operators through variables."""
     return op.type in (HANDLE, READ, ASSIGN, ONCE) or bool(called(op) and variables(graph.subgraphs))
 
 

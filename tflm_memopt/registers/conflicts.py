@@ -27,8 +27,8 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids combining two accesses. Set the argument
-    `decides` if the later access runs only for some results of the earlier access.
+    """Return whether control flow, data flow or a side effect forbids combining two accesses. The argument `decides` is
+    true if the later access runs only for some results of the earlier access.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
     data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)

@@ -22,10 +22,9 @@ extern "C" {
  * release stores, contain the DMB or MEMW instruction. A call of wake() must count even before the other core calls wait(). For each core, calls of
  * wake() outnumber returns of wait() by at most two.
  *
- * A core calls wait(context, core) with its own number. For each call of wake() for a core, one call of wait() by this core returns. A call of
- * wait() must order memory accesses like an acquire operation in C11, so that later reads see all data that the other core has written before
- * wake(). On Arm, an acquire needs a DMB instruction after the signal. If wait() returns too early, the cores race for data, and no check detects
- * the race.
+ * A core calls wait(context, core) with its own number. Each call of wake() for a core lets one call of wait() of the core return. A call of wait()
+ * must order memory accesses like an acquire operation in C11, so that later reads see all data that the other core has written before wake(). On
+ * Arm, an acquire needs a DMB instruction after the signal. If wait() returns too early, the cores race for data, and no check detects the race.
  *
  * If the cores' caches are not coherent, the workspace, the inputs, the outputs and the tmo_team must be in memory that is not cached. */
 typedef struct tmo_team tmo_team;
