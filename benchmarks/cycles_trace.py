@@ -103,7 +103,6 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """The argument `lines` is the output of the plugin."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

@@ -315,9 +315,7 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int, operators: int = PER_MODEL) -> bytes:
-    """The argument `number` is the seed of the random model. A model with fewer operators has the first operators of
-    the larger model.
-    """
+    """A model with fewer operators has the first operators of the larger model."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

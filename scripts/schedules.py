@@ -264,9 +264,7 @@ def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool =
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError if iterations of the loop depend on each other. The argument `vectors` tells whether loops may
-    contain vector loops.
-    """
+    """Raise KernelError if iterations of the loop depend on each other."""
     own: set[str] = set()
     written = {one.to.name for one in statements(loop.body) if isinstance(one, (Load, Compute))}
     for one in statements(loop.body):

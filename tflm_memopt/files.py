@@ -282,9 +282,7 @@ def _umask() -> int:
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of the files to write is the input file `model`. The argument `what` is the word that an
-    error message uses for the input file.
-    """
+    """Raise UsageError if one of the files to write is the input file `model`."""
     for path in files:
         if path.exists() and model.exists() and path.samefile(model):
             raise UsageError(

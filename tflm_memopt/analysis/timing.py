@@ -251,10 +251,7 @@ class Clock:
         return tuple(max(end, of - saved) for end, of in zip(least, cycles, strict=True))
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the range of cycles of builtin operators with CMSIS-NN, or None if the cycles are unknown.
-
-        The argument `counts` maps each operator type to its number of instructions.
-        """
+        """Return the range of cycles of builtin operators with CMSIS-NN, or None if the cycles are unknown."""
         if counts is None or self.rates is None:
             return None
         costs = builtins(self.core)

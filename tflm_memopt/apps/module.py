@@ -18,10 +18,7 @@ from tflm_memopt.runtime.regions import addresses
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """The argument `samples` has the inputs of each model's self-test.
-
-    Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
-    """
+    """Raises UsageError for a model with builtin operators, or with an input or output of a type that C lacks."""
     name, found = file_stem(result.app.name), modules(result)
     texts = {f"{name}.h": _header(result, found), f"{name}.c": _source(result, found)}
     for model, m in found.items():

@@ -91,9 +91,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Rewrite a model, and return a report and the written files. The argument `taken` has the names of files that must
-    not be overwritten.
-    """
+    """Rewrite a model, and return a report and the written files."""
     plan = _saved(args.plan) if args.plan else None
     arguments.check_plot(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:

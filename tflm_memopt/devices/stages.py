@@ -90,7 +90,7 @@ def arranged(
 
     When a sequence of operators has been planned for a device, the exact size of the arena replaces the estimated size.
     While no division needs less RAM than a single device, every second attempt tries the division with the smallest
-    estimated arena. The argument `best` is the lowest cost so far.
+    estimated arena.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)

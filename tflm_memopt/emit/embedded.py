@@ -50,8 +50,7 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
     """Return the text of NAME_library.c.
 
-    The argument `called` names the function pointers that the tmo_library sets. The argument `own` maps numbers to the
-    user's kernels.
+    The argument `called` names the function pointers that the tmo_library sets.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)

@@ -26,7 +26,6 @@ def module_header(m: Module) -> str:
 
 
 def module_source(m: Module, sample: Sample) -> str:
-    """The argument `sample` has the inputs of the self-test and the expected outputs."""
     step = m.ports.inputs[0].nbytes if m.window else 1
     inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # Missing samples become zeros.
     regions = [_region(m, k, region) for k, region in enumerate(m.regions)]

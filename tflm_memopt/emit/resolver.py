@@ -114,9 +114,7 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """The argument `ports` has the inputs and outputs if they differ from the inputs and outputs of `model`. The code
-    of the custom operators is in LIBRARY_library.c or, by default, in NAME_library.c.
-    """
+    """The code of the custom operators is in LIBRARY_library.c or, by default, in NAME_library.c."""
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)
     return rendered(

@@ -41,7 +41,7 @@ class Metadata:
 
 
 def read_metadata(model: Model, data: bytes) -> Metadata:
-    """Return the usable metadata of a model. The argument `data` is the whole file from which `model` was read."""
+    """Return the usable metadata of a model."""
     packed = metadata(model.tree, ENTRY)
     if not packed or packed[4:8] != IDENTIFIER:
         return Metadata()

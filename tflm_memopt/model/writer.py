@@ -105,9 +105,7 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to subgraph 0 and return its index. The argument `dtype` is the name of a type in the TFLite schema,
-    such as INT8. Tensors for activations use buffer 0, which is empty.
-    """
+    """Add a tensor to subgraph 0 and return its index. Tensors for activations use buffer 0, which is empty."""
     quantization = None
     if np.size(scale):
         quantization = schema.QuantizationParametersT(
@@ -162,9 +160,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs of the model and of its signatures. The argument `replaced` maps each old tensor to
-    the new tensor.
-    """
+    """Replace inputs and outputs of the model and of its signatures."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):

@@ -32,9 +32,7 @@ class Range:
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output. The argument `ops` has the operators in execution order. A tensor
-    without a range may have any value.
-    """
+    """Return the range of each operator's output. A tensor without a range may have any value."""
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)

@@ -144,7 +144,7 @@ class Pair:
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
-        """Raises ModelError if the original model does not run. The argument `done` is the number of earlier cases."""
+        """Raises ModelError if the original model does not run."""
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]

@@ -78,8 +78,8 @@ def allocate(model: bytes) -> Any:
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
     """Run the model in the file MODEL on the inputs in the file INPUTS, and write the file OUTPUTS.
 
-    The argument `where` is the place of the model's input. The interpreter is reset before each run in `resets`. The
-    model runs on `cores` threads, which are delayed at random after run 0.
+    The interpreter is reset before each run in `resets`. The model runs on `cores` threads, which are delayed at random
+    after run 0.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)

@@ -108,8 +108,7 @@ def predict(model: bytes | Model, abi: Abi = "ilp32", *, library: Library = REFE
 def predict_together(models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library]) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
     interpreters share one head, as large as the largest head. The tails of the interpreters follow each other, but the
-    structs of the allocator exist only once. The argument `libraries` has the kernel library of each model. Raises the
-    errors of predict().
+    structs of the allocator exist only once. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()

@@ -37,9 +37,7 @@ REVERSED_FROM = 16
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """Return the allocations of each operator by its name in the schema. The argument `mve` is true for cores with
-    Helium.
-    """
+    """Return the allocations of each operator by its name in the schema."""
     own = {
         "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", partial(_average_pool, mve)),
         "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", partial(_batch_matmul, mve)),

@@ -13,9 +13,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with builtin operators only, and with the access orders of their kernels. The argument `macs`
-    maps each `Op.index` to the operator's number of multiply-accumulates.
-    """
+    """Return the graph with builtin operators only, and with the access orders of their kernels."""
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
     nodes = tuple(_known(node, graph.model, ops[node.op], library, abi, macs) for node in graph.builtins)

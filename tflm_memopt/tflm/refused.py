@@ -103,7 +103,7 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raise ModelError if `found` is not empty. The argument `because` tells why the operators were not replaced."""
+    """Raise ModelError if `found` is not empty."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 

@@ -17,7 +17,6 @@ LABELS = ("cat", "dog", "größe")
 
 
 def _table(b: flatbuffers.Builder, fields: dict[int, tuple[str, object]]) -> int:
-    """The argument `fields` maps each field number of a FlatBuffers table to an offset or to bytes."""
     b.StartObject(8)
     for slot, (kind, value) in fields.items():
         add = b.PrependUOffsetTRelativeSlot if kind == "offset" else b.PrependByteSlot
