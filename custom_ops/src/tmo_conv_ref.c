@@ -214,7 +214,11 @@ TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, u
 TMO_OWN_FRAME static bool conv_few(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const tmo_runs r = find_runs(k, v);
   if (r.step != 1 || r.stride != 1 || (r.parts > 1 && r.next_at != 0)) return false;
-  tmo_make_channels(k, &r, k->weights + tmo_first_tap(k, v), out);
+  tmo_dsp_scales scales;
+  tmo_dsp_job job;
+  tmo_dsp_set_few(&job, k, k->weights + tmo_first_tap(k, v), r.filter, out, &scales);
+  tmo_dsp_few(&job, &r);
+  tmo_packed_clamp(k->op, out, k->out_channels);
   return true;
 }
 #endif
@@ -270,21 +274,64 @@ static bool is_row_of_points(const tmo_kernel *k, const tmo_window *rows) {
 
 void tmo_conv_points(const tmo_kernel *k, const int8_t *from, int32_t step, uint32_t n, int8_t *out, int32_t next) {
   const uint32_t channels = k->in_channels;
-  const tmo_runs r = {&from, 1, 1, 1, 0, 0, 0, 0, channels, 1, channels, channels, k->op->input_zero_point[0]};
-  for (; n > 0; --n, from += step, out += next) {
-    if (tmo_has_part(TMO_PART_CONV_SUMS) && k->out_channels < 4) {
-      tmo_make_channels(k, &r, k->weights, out);
-    } else {
-      tmo_conv_fours(k, from, channels, k->weights, channels, out);
-    }
+  if (!tmo_has_part(TMO_PART_CONV_SUMS) || k->out_channels >= 4) {
+    for (; n > 0; --n, from += step, out += next) tmo_conv_fours(k, from, channels, k->weights, channels, out);
+    return;
   }
+  const tmo_runs r = {&from, 1, 1, 1, 0, 0, 0, 0, channels, 1, channels, channels, k->op->input_zero_point[0]};
+  tmo_dsp_scales scales;
+  tmo_dsp_job job;
+  tmo_dsp_set_few(&job, k, k->weights, channels, out, &scales);
+  for (; n > 0; --n, from += step, job.out += next) {
+    tmo_dsp_few(&job, &r);
+    tmo_packed_clamp(k->op, job.out, k->out_channels);
+  }
+}
+
+/* Computes adjacent pixels of a convolution with less than four output channels. */
+TMO_OWN_FRAME static void few_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
+  const tmo_op *const op = k->op;
+  const uint32_t channels = k->in_channels, row = op->kernel_w * channels, apart = op->dilation_w * channels, last = (k->in_width - 1u) * channels;
+  const int8_t *const w = k->weights + rows->first_row * row;
+  const bool adjacent = apart == channels && !columns->backwards;
+  tmo_runs r = {rows->pixels, 1, rows->count, 1, 0, columns->backwards ? 0 - apart : apart, channels, 0, channels, 1, row, op->kernel_h * row, op->input_zero_point[0]};
+  int8_t *out = columns->out;
+  tmo_dsp_scales scales;
+  tmo_dsp_job job;
+  tmo_dsp_set_few(&job, k, w, r.filter, out, &scales);
+  for (uint32_t x = columns->x; x < columns->end; ++x, out += columns->step) {
+    const tmo_taps taps = tmo_columns(k, (uint16_t)x);
+    r.offset = columns->backwards ? last - taps.start * channels : taps.start * channels;
+    r.parts = (uint16_t)taps.count;
+    if (adjacent) {
+      r.parts = taps.count > 0 ? 1 : 0;
+      r.bytes = taps.count * channels;
+    }
+    job.weights = w + taps.first * channels;
+    job.out = out;
+    tmo_dsp_few(&job, &r);
+    tmo_packed_clamp(op, out, k->out_channels);
+  }
+}
+
+void tmo_conv_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
+  if (!is_row_of_points(k, rows)) {
+    if (tmo_has_part(TMO_PART_CONV_SUMS)) few_columns(k, rows, columns);
+    return;
+  }
+  const uint32_t x = columns->x * k->op->stride_w, at = columns->backwards ? k->in_width - 1u - x : x;
+  const int32_t step = (int32_t)(k->op->stride_w * k->in_channels);
+  const int8_t *const from = rows->pixels[0] + at * k->in_channels;
+  tmo_conv_points(k, from, columns->backwards ? -step : step, columns->end - columns->x, columns->out, columns->step);
 }
 #endif
 
 void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_CORE_DSP
-  if (is_row_of_points(k, window)) {
-    tmo_conv_points(k, window->pixels[0], (int32_t)(k->op->stride_w * k->in_channels), k->out_width, out, (int32_t)k->out_channels);
+  const bool few = tmo_makes_few(k->op, k->out_channels) && !tmo_has_sums(k) && k->tap_step == k->in_channels;
+  if (few || is_row_of_points(k, window)) {
+    const tmo_adjacent_columns all = {0, k->out_width, out, (int32_t)k->out_channels, false};
+    tmo_conv_columns_s8(k, window, &all);
     return;
   }
 #endif

@@ -11,24 +11,6 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_dsp_window_job, taps) == 48 && offseto
 #endif
 
 #if TMO_CORE_DSP
-/* Computes the channels of a pixel one at a time. */
-static TMO_ALWAYS_INLINE void single_channels(const tmo_kernel *k, const tmo_dsp_window_job *o) {
-  const tmo_op *const op = k->op;
-  const uint32_t filter = o->job.filter, columns = o->columns, rows = o->rows;
-  const int32_t zero = o->job.zero_in, apart = (int32_t)o->apart, zero_out = op->output_zero_point, low = op->act_min, high = op->act_max;
-  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
-  for (uint32_t c = 0; c < k->out_channels; ++c) {
-    const int8_t *w = o->job.weights + c;
-    int32_t sum = k->bias != NULL ? k->bias[c] : 0;
-    for (uint32_t r = 0; r < rows; ++r, w += o->skipped) {
-      const int8_t *x = o->taps[r] + (int32_t)(o->offset + c);
-      for (uint32_t n = columns; n > 0; --n, x += apart, w += filter) sum = tmo_wrapping_add(sum, (*x - zero) * *w);
-    }
-    const int32_t value = tmo_wrapping_add(tmo_rescale(sum, k->multipliers[c * step], k->shifts[c * step]), zero_out);
-    o->job.out[c] = (int8_t)(value < low ? low : value > high ? high : value);
-  }
-}
-
 /* Computes the channels of a pixel four at a time. The fields `weights` and `out` of the job belong to the first channel. tmo_makes_fours() must be
  * true. The number of output channels for each input channel must be 1 or a multiple of 4. */
 static TMO_ALWAYS_INLINE void four_channels(const tmo_kernel *k, tmo_dsp_window_job *o, uint32_t multiplier) {
@@ -59,10 +41,15 @@ void tmo_depthwise_columns_s8(const tmo_kernel *k, const tmo_window *rows, const
   const int8_t *const w = k->weights + rows->first_row * op->kernel_w * k->tap_step;
   const uint32_t channels = k->in_channels, multiplier = k->out_channels == channels ? 1 : tmo_quotient(k->out_channels, channels);
   const uint32_t apart = op->dilation_w * channels, last = (k->in_width - 1u) * channels;
+  const bool few = tmo_has_part(TMO_PART_DEPTHWISE_SUMS) && k->out_channels < 4;
   int8_t *out = columns->out;
   tmo_dsp_scales scales;
   tmo_dsp_window_job o;
-  tmo_dsp_set(&o.job, k, w, k->tap_step, out, &scales);
+  if (few) {
+    tmo_dsp_set_few(&o.job, k, w, k->tap_step, out, &scales);
+  } else {
+    tmo_dsp_set(&o.job, k, w, k->tap_step, out, &scales);
+  }
   o.taps = rows->pixels;
   o.apart = columns->backwards ? 0 - apart : apart;
   for (uint32_t x = columns->x; x < columns->end; ++x, out += columns->step) {
@@ -73,8 +60,9 @@ void tmo_depthwise_columns_s8(const tmo_kernel *k, const tmo_window *rows, const
     o.offset = columns->backwards ? last - taps.start * channels : taps.start * channels;
     o.job.weights = w + taps.first * k->tap_step;
     o.job.out = out;
-    if (k->out_channels < 4) {
-      if (tmo_has_part(TMO_PART_DEPTHWISE_SUMS)) single_channels(k, &o);
+    if (few) {
+      tmo_dsp_few_taps(&o);
+      tmo_packed_clamp(op, out, k->out_channels);
     } else {
       four_channels(k, &o, multiplier);
     }

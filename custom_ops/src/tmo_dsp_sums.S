@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions tmo_dsp_sums(), tmo_dsp_channel(), tmo_dsp_outputs(), tmo_dsp_window_outputs() and tmo_dsp_repeated_outputs() of tmo/kernels.h compute
+/* The functions tmo_dsp_sums(), tmo_dsp_few(), tmo_dsp_few_taps(), tmo_dsp_outputs(), tmo_dsp_window_outputs() and tmo_dsp_repeated_outputs() of tmo/kernels.h compute
  * convolutions with the DSP extension. The weights of these convolutions are not packed. The functions tmo_dsp_sums() and tmo_dsp_outputs() multiply four values by the weights of four
  * channels. The function tmo_dsp_sums() computes the last one to three channels one at a time.
  *
@@ -60,9 +60,13 @@
     ldrsb r9, [r0], #1
     sxtah r9, r9, r8
   .endif
-  .if \channels == 4
+  .if \channels > 1
     \of   r5, [r1, r2]
+  .endif
+  .if \channels > 2
     \of   r6, [r1, r2, lsl #1]
+  .endif
+  .if \channels > 3
     \of   r7, [r1, r3]
   .endif
     \of   r4, [r1], #\bytes
@@ -164,64 +168,6 @@
     pop   {r4-r11, pc}
     .size tmo_dsp_sums, . - tmo_dsp_sums
 
-/* tmo_dsp_channel() computes the sum of one channel. Register r0 points to the next values of a run, and r1 points to their weights. Register r2 points
- * to the list entry of the next run, and r3 to its weights. Register r4 holds the sum, r5 points to the tmo_runs, and r6 holds the offset of the
- * current part. Register r7 is the number of runs that are left, r8 holds the negated zero point in both halves, and lr is the number of values that
- * are left. */
-    FUNCTION tmo_dsp_channel
-    push  {r2, r3, r4-r11, lr}
-    mov   r5, r0
-    mov   r4, r2
-    mov   r8, r3
-    ldr   r6, [r5, #OFFSET]
-    ldrh  r7, [r5, #PARTS]
-    cmp   r7, #0
-    beq   9f
-1:  strd  r1, r7, [sp]
-    mov   r3, r1
-    ldr   r2, [r5]
-    ldrh  r7, [r5, #COUNT]
-    cmp   r7, #0
-    beq   8f
-2:  ldr   r0, [r2], #4
-    ldr   r9, [r5, #ROW]
-    ldr   lr, [r5, #BYTES]
-    mov   r1, r3
-    add   r0, r0, r6
-    add   r3, r3, r9
-    subs  lr, lr, #4
-    blt   4f
-3:  ldr   r10, [r0], #4
-    ldr   r11, [r1], #4
-    sxtab16 r9, r8, r10
-    sxtab16 r10, r8, r10, ror #8
-    sxtb16 r12, r11
-    sxtb16 r11, r11, ror #8
-    smlad r4, r9, r12, r4
-    smlad r4, r10, r11, r4
-    subs  lr, lr, #4
-    bge   3b
-4:  adds  lr, lr, #4
-    beq   6f
-5:  ldrsb r9, [r0], #1
-    ldrsb r11, [r1], #1
-    sxtah r9, r9, r8
-    mla   r4, r9, r11, r4
-    subs  lr, lr, #1
-    bne   5b
-6:  subs  r7, r7, #1
-    bne   2b
-8:  ldrd  r1, r7, [sp]
-    ldr   r9, [r5, #NEXT_ROW]
-    ldr   r10, [r5, #NEXT_OFFSET]
-    add   r1, r1, r9
-    add   r6, r6, r10
-    subs  r7, r7, #1
-    bne   1b
-9:  mov   r0, r4
-    pop   {r2, r3, r4-r11, pc}
-    .size tmo_dsp_channel, . - tmo_dsp_channel
-
 /* The following numbers are offsets of fields in tmo_dsp_job. */
     .equ JOB_X, 0
     .equ JOB_BYTES, 4
@@ -260,6 +206,105 @@
     b     6b
     .previous
 .endm
+
+/* The following numbers are offsets in the stack frame of tmo_dsp_few(). */
+    .equ RUN_WEIGHTS, 0     /* weights of the current run */
+    .equ FIRST_OF_PART, 4   /* weights of the first run in the current part of the window */
+    .equ LEFT_PARTS, 8
+    .equ OFFSET_OF_PART, 12
+    .equ SUMS_OF_FEW, 16
+    .equ JOB_OF_FEW, 28     /* the function's arguments */
+    .equ RUNS_OF_FEW, 32
+
+/* Adds the products of all runs of values to the sums of one to three channels. Register r3 points to the list entry of the next run, and r7 is the
+ * end of the list. Register r9 points to the tmo_runs, and r10 is the number of parts. */
+.macro SUMS_OF channels
+1:  strd  r1, r10, [sp, #FIRST_OF_PART]
+    ldr   r3, [r9]
+    ldrh  r7, [r9, #COUNT]
+    add   r7, r3, r7, lsl #2
+    cmp   r3, r7
+    beq   8f
+2:  ldr   r0, [r3], #4
+    ldr   r12, [sp, #OFFSET_OF_PART]
+    ldr   lr, [r9, #BYTES]
+    str   r1, [sp, #RUN_WEIGHTS]
+    add   r0, r0, r12
+    subs  lr, lr, #4
+    blt   4f
+3:  MULTIPLY FOUR_OF, \channels, 4
+    subs  lr, lr, #4
+    bge   3b
+4:  adds  lr, lr, #4
+    beq   6f
+5:  MULTIPLY ONE_OF, \channels, 1
+    subs  lr, lr, #1
+    bne   5b
+6:  ldr   r9, [sp, #RUNS_OF_FEW]
+    cmp   r3, r7
+    beq   8f
+    ldr   r1, [sp, #RUN_WEIGHTS]
+    ldr   r10, [r9, #ROW]
+    add   r1, r1, r10
+    b     2b
+8:  ldrd  r1, r10, [sp, #FIRST_OF_PART]
+    subs  r10, r10, #1
+    beq   20f
+    ldrd  r11, r12, [r9, #NEXT_OFFSET]
+    ldr   lr, [sp, #OFFSET_OF_PART]
+    add   r1, r1, r12
+    add   lr, lr, r11
+    str   lr, [sp, #OFFSET_OF_PART]
+    b     1b
+.endm
+
+/* Stores the outputs of one to three channels. The stack frame has room for three sums at the offset `sums`, and the address of the tmo_dsp_job at the
+ * offset `job`. */
+.macro FEW_OUTPUTS sums, job
+    add   r1, sp, #\sums
+    stmia r1, {r4-r6}
+    ldr   r4, [sp, #\job]
+    ldrd  r0, r9, [r4, #JOB_MULTIPLIERS]
+    ldrd  lr, r3, [r4, #JOB_OUT]
+    ldr   r5, [r4, #JOB_GROUPS]
+30: ldr   r4, [r1], #4
+    OUTPUT r4
+    subs  r5, r5, #1
+    bne   30b
+.endm
+
+/* tmo_dsp_few() computes the outputs of one to three channels. */
+    FUNCTION tmo_dsp_few
+    push  {r0, r1, r4-r11, lr}
+    sub   sp, #JOB_OF_FEW
+    mov   r9, r1
+    ldr   r8, [r0, #JOB_ZERO_IN]
+    ldrd  r12, r7, [r0, #JOB_BIAS]
+    ldrd  r1, r2, [r0, #JOB_WEIGHTS]
+    ldrh  r10, [r9, #PARTS]
+    ldr   lr, [r9, #OFFSET]
+    rsb   r8, r8, #0
+    pkhbt r8, r8, r8, lsl #16
+    ldr   r4, [r12]
+    str   lr, [sp, #OFFSET_OF_PART]
+    cmp   r7, #2
+    blt   11f
+    ldr   r5, [r12, #4]
+    beq   12f
+    ldr   r6, [r12, #8]
+    cmp   r10, #0
+    beq   20f
+    SUMS_OF 3
+12: cmp   r10, #0
+    beq   20f
+    SUMS_OF 2
+11: cmp   r10, #0
+    beq   20f
+    SUMS_OF 1
+20: FEW_OUTPUTS SUMS_OF_FEW, JOB_OF_FEW
+    add   sp, #JOB_OF_FEW + 8
+    pop   {r4-r11, pc}
+    .size tmo_dsp_few, . - tmo_dsp_few
 
 /* Stores the outputs of four channels. Register r12 points to the tmo_dsp_job. The macro sets the flag Z if these four channels are the last ones. */
 .macro OUTPUTS
@@ -322,6 +367,67 @@
     .equ JOB_SKIPPED, 60
     .equ JOB_OFFSET, 64
     .equ JOB_APART, 68
+
+    .equ JOB_OF_TAPS, 12       /* offset in the stack frame of tmo_dsp_few_taps(); the frame begins with three sums */
+
+/* Adds the products of all taps to the sums of one to three channels. Register r0 points to the next tap, and r1 to its weights. Register r3 is the
+ * distance between taps, and r7 points to the list entry of the next row of taps. Register r8 is the zero point, r10 is the number of rows that are
+ * left, and r12 is the number of taps that are left in the row. Register lr points to the job. */
+.macro TAPS_OF channels
+1:  subs  r10, r10, #1
+    blt   20f
+    ldr   r0, [r7], #4
+    ldr   r9, [lr, #JOB_OFFSET]
+    ldr   r12, [lr, #JOB_COLUMNS]
+    add   r0, r0, r9
+2:
+  .if \channels > 1
+    ldrsb r9, [r0, #1]
+    ldrsb r11, [r1, #1]
+    sub   r9, r9, r8
+    mla   r5, r9, r11, r5
+  .endif
+  .if \channels > 2
+    ldrsb r9, [r0, #2]
+    ldrsb r11, [r1, #2]
+    sub   r9, r9, r8
+    mla   r6, r9, r11, r6
+  .endif
+    ldrsb r9, [r0]
+    ldrsb r11, [r1], #\channels
+    sub   r9, r9, r8
+    add   r0, r0, r3
+    mla   r4, r9, r11, r4
+    subs  r12, r12, #1
+    bne   2b
+    ldr   r9, [lr, #JOB_SKIPPED]
+    add   r1, r1, r9
+    b     1b
+.endm
+
+/* tmo_dsp_few_taps() computes the outputs of one to three channels, each from another input channel. */
+    FUNCTION tmo_dsp_few_taps
+    push  {r0, r4-r11, lr}
+    sub   sp, #JOB_OF_TAPS
+    mov   lr, r0
+    ldr   r1, [r0, #JOB_WEIGHTS]
+    ldr   r3, [r0, #JOB_APART]
+    ldr   r8, [r0, #JOB_ZERO_IN]
+    ldrd  r9, r2, [r0, #JOB_BIAS]
+    ldrd  r7, r10, [r0, #JOB_TAPS]
+    ldr   r4, [r9]
+    cmp   r2, #2
+    blt   11f
+    ldr   r5, [r9, #4]
+    beq   12f
+    ldr   r6, [r9, #8]
+    TAPS_OF 3
+12: TAPS_OF 2
+11: TAPS_OF 1
+20: FEW_OUTPUTS 0, JOB_OF_TAPS
+    add   sp, #JOB_OF_TAPS + 4
+    pop   {r4-r11, pc}
+    .size tmo_dsp_few_taps, . - tmo_dsp_few_taps
 
 /* Multiplies the tap in register r10 by the next weights of four output channels. If `repeated` is 0, the tap has four channels, one for each output
  * channel. If `repeated` is 1, the tap has one channel for all four output channels. */

@@ -273,11 +273,11 @@ static TMO_ALWAYS_INLINE bool is_unordered_pool(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Returns whether tmo_conv_points() computes the pixels of each row of a CONV operator. */
-static bool has_points(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  if (op->kernel_h * op->kernel_w > 1 || op->packing != TMO_PACKING_NONE || op->pad_top + op->pad_left > 0) return false;
-  if (tmo_has_nibbles(op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
-  if (out->channels < 4 ? !tmo_has_part(TMO_PART_CONV_SUMS) : op->bias == 0) return false;
+/* Returns whether tmo_conv_columns_s8() computes the pixels of each row of a CONV operator. */
+static bool has_conv_columns(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  if (op->packing != TMO_PACKING_NONE || tmo_has_nibbles(op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
+  if (tmo_makes_few(op, out->channels)) return true;
+  if (op->kernel_h * op->kernel_w > 1 || op->pad_top + op->pad_left > 0 || out->channels < 4 || op->bias == 0) return false;
   return (out->height - 1u) * op->stride_h < in->height && (out->width - 1u) * op->stride_w < in->width;
 }
 #endif
@@ -285,11 +285,26 @@ static bool has_points(const tmo_op *op, const tmo_tensor *in, const tmo_tensor 
 /* Returns whether the operator is a convolution whose kernel computes adjacent columns. */
 static TMO_ALWAYS_INLINE bool convolves_columns(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
 #if TMO_CORE_DSP
-  return tmo_is_kind(op, TMO_OP_CONV) ? has_points(op, in, out) : tmo_depthwise_makes_columns(op, in->channels, out->channels);
+  return tmo_is_kind(op, TMO_OP_CONV) ? has_conv_columns(op, in, out) : tmo_depthwise_makes_columns(op, in->channels, out->channels);
 #else
   (void)op, (void)in, (void)out;
   return false;
 #endif
+}
+
+/* Computes adjacent pixels of a CONV or DEPTHWISE operator for which convolves_columns() is true. Returns false without computing anything if the
+ * operator has another kind. */
+static TMO_ALWAYS_INLINE bool convolve_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
+#if TMO_CORE_DSP
+  const bool depthwise = tmo_is_kind(k->op, TMO_OP_DEPTHWISE);
+  if (depthwise || tmo_is_kind(k->op, TMO_OP_CONV)) {
+    (depthwise ? tmo_depthwise_columns_s8 : tmo_conv_columns_s8)(k, rows, columns);
+    return true;
+  }
+#else
+  (void)k, (void)rows, (void)columns;
+#endif
+  return false;
 }
 
 /* Returns whether iterate_adjacent() can compute the operator. */
@@ -309,23 +324,11 @@ TMO_OWN_FRAME static void iterate_adjacent(execution *f, uint32_t x, uint32_t en
   const bool backwards = tmo_is_backwards(in);
   const int32_t pixel = (int32_t)f->out.pixel, step = tmo_is_backwards(f->out.tensor) ? -pixel : pixel;
   int8_t *const out = (int8_t *)(uintptr_t)pixel_at(f, &f->out, f->run->current.row, x);
-#if TMO_CORE_DSP
-  if (tmo_is_kind(op, TMO_OP_CONV)) {
-    const int32_t apart = (int32_t)(op->stride_w * f->in.pixel);
-    tmo_conv_points(&f->kernel, pixel_at(f, &f->in, rows.start, x * op->stride_w), backwards ? -apart : apart, end - x, out, step);
-    return;
-  }
-#endif
   const tmo_window window = rows_window(pixels, rows);
   const tmo_adjacent_columns columns = {x, end, out, step, backwards};
   for (uint32_t r = 0; r < rows.count; ++r) pixels[r] = pixel_at(f, &f->in, rows.start + r * op->dilation_h, backwards ? in->width - 1u : 0);
   f->kernel.whole_rows = true;
-#if TMO_CORE_DSP
-  if (tmo_is_kind(op, TMO_OP_DEPTHWISE)) {
-    tmo_depthwise_columns_s8(&f->kernel, &window, &columns);
-    return;
-  }
-#endif
+  if (convolve_columns(&f->kernel, &window, &columns)) return;
   (tmo_is_s16(op) ? tmo_pool_columns_s16 : tmo_pool_columns_s8)(&f->kernel, &window, &columns);
 }
 
@@ -634,8 +637,10 @@ TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run
 
 TMO_OWN_FRAME bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  if (!tmo_lacks_access(op) || tmo_channel_groups(op) > 1 || in->width > 1 || op->kernel_w > 1 || op->pad_left > 0 || !tmo_is_ascending(in) || !tmo_is_ascending(out)) return false;
-  const int8_t *const from = tmo_adjacent_pixels(run, in, 0, in->height);
+  if (!tmo_lacks_access(op) || tmo_channel_groups(op) > 1 || in->width > 1 || op->kernel_w > 1 || op->pad_left > 0) return false;
+  const bool backwards = !tmo_is_ascending(in), ascending = !backwards && tmo_is_ascending(out);
+  if (!ascending && !convolves_columns(op, in, out)) return false;
+  const int8_t *const from = tmo_adjacent_pixels(run, in, backwards ? in->height - 1u : 0, in->height);
   int8_t *const to = tmo_adjacent_pixels(run, out, 0, out->height);
   if (from == NULL || to == NULL) return false;
   const tmo_taps one = {0, 1, 0};
@@ -651,7 +656,13 @@ TMO_OWN_FRAME bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op) {
   set_up_for(&f, run, &own);
   f.kernel.in_width = in->height;
   f.kernel.out_width = out->height;
-  call_row_kernel(&f.kernel, &window, to);
+  if (ascending) {
+    call_row_kernel(&f.kernel, &window, to);
+  } else {
+    const int32_t pixel = (int32_t)out->channels;
+    const tmo_adjacent_columns columns = {0, out->height, to, tmo_is_ascending(out) ? pixel : -pixel, backwards};
+    (void)convolve_columns(&f.kernel, &window, &columns);
+  }
   run->current.row = out->height;
   return true;
 }

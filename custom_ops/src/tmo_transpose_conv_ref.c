@@ -3,7 +3,7 @@
  * function TransposeConv (kernels/internal/reference/integer_ops/transpose_conv.h) adds each input pixel to several output pixels. */
 #include <stddef.h>
 
-#include "tmo/kernels.h"
+#include "tmo/packed.h"
 
 /* Input bytes whose products are added up for an output pixel. The field `runs` has a part for each kernel column. A part has a run of adjacent
  * bytes in each input row. */
@@ -44,29 +44,55 @@ static const int8_t *take_runs(const tmo_kernel *k, pixel_runs *p) {
 }
 
 #if !TMO_CORE_DSP
-int32_t tmo_add_channel(const tmo_runs *r, const int8_t *w, int32_t sum, int32_t zero) {
-  const int32_t row = (int32_t)r->row, next = (int32_t)r->next_row, shift = (int16_t)zero;
+/* Returns `sum` plus the products of all runs and the weights of one channel. The addresses of the runs of a part are adjacent entries of the list
+ * `at`, and all parts begin with the same entry. */
+TMO_OWN_FRAME static int32_t add_channel(const tmo_runs *r, const int8_t *w, int32_t sum) {
+  const int32_t row = (int32_t)r->row, next = (int32_t)r->next_row, zero = r->zero_point;
   uint32_t total = (uint32_t)sum, offset = r->offset;
   for (uint32_t parts = r->parts; parts > 0; --parts, w += next, offset += r->next_offset) {
     const int8_t *weights = w;
     for (const int8_t *const *at = r->at, *const *const last = at + r->count; at != last; ++at, weights += row) {
       const int8_t *x = *at + offset, *y = weights, *const end = x + r->bytes;
       for (; end - x >= 4; x += 4, y += 4) {
-        TMO_UNROLLED for (uint32_t i = 0; i < 4; ++i) total += (uint32_t)((x[i] + shift) * y[i]);
+        TMO_UNROLLED for (uint32_t i = 0; i < 4; ++i) total += (uint32_t)((x[i] - zero) * y[i]);
       }
-      for (; x != end; ++x, ++y) total += (uint32_t)((*x + shift) * *y);
+      for (; x != end; ++x, ++y) total += (uint32_t)((*x - zero) * *y);
     }
   }
   return (int32_t)total;
+}
+
+/* Computes all channels of a pixel, one after another. */
+static TMO_ALWAYS_INLINE void make_channels(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, int8_t *out) {
+  const tmo_op *const op = k->op;
+  const int32_t zero_out = op->output_zero_point, low = op->act_min, high = op->act_max;
+  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  for (uint32_t c = 0, s = 0; c < k->out_channels; ++c, s += step, w += r->filter) {
+    const int32_t sum = add_channel(r, w, k->bias != NULL ? k->bias[c] : 0);
+    const int32_t value = tmo_wrapping_add(tmo_rescale(sum, k->multipliers[s], k->shifts[s]), zero_out);
+    out[c] = (int8_t)(value < low ? low : value > high ? high : value);
+  }
 }
 #endif
 
 /* Computes an output row whose pixels have one to three channels. With fewer than four channels, calls of tmo_add_products() would take longer. */
 TMO_OWN_FRAME static void make_few_channels(const tmo_kernel *k, pixel_runs *p, int8_t *out) {
-  for (const int8_t *const end = out + k->out_width * k->out_channels; out != end; out += k->out_channels) {
-    const int8_t *const w = take_runs(k, p);
-    tmo_make_channels(k, &p->runs, w, out);
+  const int8_t *const end = out + k->out_width * k->out_channels;
+#if TMO_CORE_DSP
+  tmo_dsp_scales scales;
+  tmo_dsp_job job;
+  tmo_dsp_set_few(&job, k, k->weights, p->runs.filter, out, &scales);
+  for (; job.out != end; job.out += k->out_channels) {
+    job.weights = take_runs(k, p);
+    tmo_dsp_few(&job, &p->runs);
+    tmo_packed_clamp(k->op, job.out, k->out_channels);
   }
+#else
+  for (; out != end; out += k->out_channels) {
+    const int8_t *const w = take_runs(k, p);
+    make_channels(k, &p->runs, w, out);
+  }
+#endif
 }
 
 void tmo_transpose_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {

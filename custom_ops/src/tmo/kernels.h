@@ -294,6 +294,10 @@ typedef struct {
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 void tmo_dsp_repeated_outputs(tmo_dsp_window_job *job);
 
+/* Computes the outputs of up to three channels, and saturates the outputs to int8. Each output channel reads another input channel. The number of
+ * channels is job->job.groups, job->job.filter must be the number of channels, and job->apart must not be 0. The job does not change. */
+void tmo_dsp_few_taps(const tmo_dsp_window_job *job);
+
 /* Computes a pixel of a convolution from adjacent input bytes. The argument `bytes` is the number of input bytes. The argument `w` is the address of
  * the first channel's weights. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
@@ -330,6 +334,14 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   job->zero_in = op->input_zero_point[0];
   job->each = op->flags & TMO_FLAG_PER_CHANNEL;
   tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
+}
+
+/* Sets the fields of a job for tmo_dsp_few() or tmo_dsp_few_taps(). */
+static TMO_ALWAYS_INLINE void tmo_dsp_set_few(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
+  static const int32_t none[3] = {0};
+  tmo_dsp_set(job, k, w, filter, out, scales);
+  job->groups = k->out_channels;
+  if (k->bias == NULL) job->bias = none;
 }
 
 /* Prepares a job for the last four channels if the number of channels is not a multiple of 4. Returns false if the job has already computed all
@@ -377,35 +389,25 @@ TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uin
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
-/* Returns `sum` plus the products of all runs and the weights of one channel. The bytes of one run must be adjacent. The addresses of the runs of a
- * part must be adjacent entries of the list `at`, and all parts must begin with the same entry. The argument `zero` holds the negated zero point in
- * both halves. */
 #if TMO_CORE_DSP
-int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
-#define tmo_add_channel tmo_dsp_channel
-#else
-TMO_LINKAGE int32_t tmo_add_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero);
-#endif
+/* Computes the outputs of up to three channels, and saturates the outputs to int8. Only the fields `weights`, `filter`, `bias`, `multipliers`, `shifts`,
+ * `out`, `rounding` and `zero_in` of the job are read, and job->groups is the number of channels. The bytes of one run must be adjacent. The addresses
+ * of the runs of a part must be adjacent entries of the list `at`, and all parts must begin with the same entry. The outputs are written after all
+ * inputs were read. */
+void tmo_dsp_few(const tmo_dsp_job *job, const tmo_runs *r);
 
-/* Computes all channels of a pixel, one after another. */
-static TMO_ALWAYS_INLINE void tmo_make_channels(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, int8_t *out) {
-  const tmo_op *const op = k->op;
-  const int32_t zero = (int32_t)((uint32_t)(uint16_t)-op->input_zero_point[0] * 0x10001u);
-  const int32_t zero_out = op->output_zero_point, low = op->act_min, high = op->act_max;
-  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
-  for (uint32_t c = 0, s = 0; c < k->out_channels; ++c, s += step, w += r->filter) {
-    const int32_t sum = tmo_add_channel(r, w, k->bias != NULL ? k->bias[c] : 0, zero);
-    const int32_t value = tmo_wrapping_add(tmo_rescale(sum, k->multipliers[s], k->shifts[s]), zero_out);
-    out[c] = (int8_t)(value < low ? low : value > high ? high : value);
-  }
-}
-
-#if TMO_CORE_DSP
 /* Computes n pixels of a convolution with a 1x1 kernel. The windows of the pixels are inside one input row, and the first pixel is at `from`. Adjacent
  * windows are `step` bytes apart, and adjacent output pixels are `next` bytes apart. tmo_makes_points() must be true. */
 TMO_LINKAGE void tmo_conv_points(const tmo_kernel *k, const int8_t *from, int32_t step, uint32_t n, int8_t *out, int32_t next);
 static inline bool tmo_makes_points(const tmo_kernel *k) {
   return !tmo_has_nibbles(k->op) && (k->out_channels < 4 ? tmo_has_part(TMO_PART_CONV_SUMS) && !tmo_has_sums(k) : tmo_makes_fours(k));
+}
+
+/* Computes adjacent pixels of a convolution from whole input rows. Either tmo_makes_points() is true and each window is one pixel of the input, or
+ * tmo_makes_few() is true. */
+TMO_LINKAGE void tmo_conv_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
+static inline bool tmo_makes_few(const tmo_op *op, uint32_t out_channels) {
+  return tmo_has_part(TMO_PART_CONV_SUMS) && out_channels < 4 && !tmo_has_nibbles(op);
 }
 #endif
 

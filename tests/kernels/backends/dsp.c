@@ -7,13 +7,6 @@
 
 void tmo_dsp_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) { tmo_conv_sums(r, weights, channels, totals); }
 
-int32_t tmo_dsp_channel(const tmo_runs *r, const int8_t *weights, int32_t sum, int32_t zero) {
-  uint32_t total = (uint32_t)sum;
-  (void)zero;
-  tmo_conv_sums(r, weights, 1, &total);
-  return (int32_t)total;
-}
-
 static void multiply(int32_t *sum, const int8_t *x, int32_t zero, const int8_t *w) { *sum = tmo_wrapping_add(*sum, (*x - zero) * *w); }
 
 static void write_four(tmo_dsp_job *job, const int32_t *sums) {
@@ -24,6 +17,31 @@ static void write_four(tmo_dsp_job *job, const int32_t *sums) {
   job->shifts += job->each ? 4 : 0;
   job->bias += 4;
   --job->groups;
+}
+
+static void write_few(const tmo_dsp_job *job, const int32_t *sums) {
+  for (uint32_t c = 0; c < job->groups; ++c) {
+    job->out[c] = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sums[c], job->multipliers[c], job->shifts[c]), (job->rounding - 1) / 2));
+  }
+}
+
+void tmo_dsp_few(const tmo_dsp_job *job, const tmo_runs *r) {
+  int32_t sums[3];
+  memcpy(sums, job->bias, job->groups * sizeof *sums);
+  tmo_conv_sums(r, job->weights, job->groups, (uint32_t *)sums);
+  write_few(job, sums);
+}
+
+void tmo_dsp_few_taps(const tmo_dsp_window_job *job) {
+  const int8_t *w = job->job.weights;
+  int32_t sums[3];
+  memcpy(sums, job->job.bias, job->job.groups * sizeof *sums);
+  for (uint32_t row = 0; row < job->rows; ++row, w += job->skipped) {
+    for (uint32_t column = 0; column < job->columns; ++column, w += job->job.filter) {
+      for (uint32_t c = 0; c < job->job.groups; ++c) multiply(&sums[c], job->taps[row] + (int32_t)(column * job->apart + job->offset + c), job->job.zero_in, w + c);
+    }
+  }
+  write_few(&job->job, sums);
 }
 
 void tmo_dsp_outputs(tmo_dsp_job *job) {
