@@ -1,6 +1,7 @@
 """Test verify(), which compares two models under TFLM and measures their arenas."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from models import Net
 from property.floats import in_float
 from tflm.region_model import IN, INT8, OUT, float_io, program, region_model, region_tree
 
+import tflm_memopt
 from tflm_memopt import optimize
-from tflm_memopt.errors import RuntimeUnavailable, UsageError
+from tflm_memopt.errors import ModelError, RuntimeUnavailable, UsageError
 from tflm_memopt.lower.program import HEADER, OP
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import METADATA, Change, Changes, Format
@@ -98,6 +100,25 @@ def test_a_crash_is_an_answer() -> None:
     result = verify(region_model(), before_the_arena, runs=1)
     assert not result.bit_exact
     assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
+
+
+@pytest.mark.parametrize(("field", "value", "why"), [
+    ("magic", 0, "not a tflm-memopt program"), ("version", 255, "another format version"),
+    ("workspace", 1 << 20, "sizes that the program needs"), ("iterations", 7, "the program is damaged"),
+])  # fmt: skip
+def test_the_damage_of_a_rewritten_model_is_an_error(field: str, value: int, why: str) -> None:
+    damaged = region_model(program(**{field: value}))
+    answers: tuple[Callable[[], object], ...] = (
+        lambda: verify(region_model(), damaged, runs=1),
+        lambda: tflm_memopt.inspect(damaged),
+        lambda: tflm_memopt.optimize(damaged),
+        lambda: tflm_memopt.explore(damaged),
+        lambda: tflm_memopt.optimize_devices(damaged, 2),
+    )
+    for answer in answers:
+        with pytest.raises(ModelError, match=why) as caught:
+            answer()
+        assert (caught.value.code, caught.value.where) == ("damaged_program", "operator 0 CUSTOM 'TMO_REGION'")
 
 
 def _a_table() -> bytes:

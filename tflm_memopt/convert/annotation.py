@@ -1,14 +1,16 @@
 """Brings a model into its canonical form, and finds the operators that can run row by row."""
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from tflm_memopt.analysis.diagnosis import ETHOS_U, custom_operators
+from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.model import recurrent
 from tflm_memopt.model.calls import called_from_main
 from tflm_memopt.model.graph import ABSENT, VIEW, Graph, TensorId
-from tflm_memopt.model.reader import Model
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.variables import handles
 from tflm_memopt.ops.constraints.base import FREEZE
 from tflm_memopt.ops.context import PIECE
@@ -24,6 +26,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
+from tflm_memopt.runtime.regions import demand_sound
 from tflm_memopt.tflm.lifetimes import plans_others
 from tflm_memopt.tflm.only_builtin import with_calls
 from tflm_memopt.tflm.refused import Refusal, refusals
@@ -35,6 +38,17 @@ FOR_ETHOS_U = LeftWhole("Vela compiled the model for Arm's Ethos-U and planned i
 UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 MOST_NAMED = 4
 ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
+
+
+def read_sound(data: bytes) -> Model:
+    """Read a model. Raises ModelError for an unreadable model, and for a rewritten model whose program is damaged.
+
+    If the compiled host library is not installed, damaged programs are not found.
+    """
+    model = read(data)
+    with contextlib.suppress(RuntimeUnavailable):
+        demand_sound(model)
+    return model
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:

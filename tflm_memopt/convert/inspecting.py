@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
-from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, refused
+from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, read_sound, refused
 from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.files import GivenModel, Loaded, loaded
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
@@ -35,7 +35,7 @@ def inspect(
     depends on the core `target`.
     """
     given = loaded(model, name)
-    source = read(given.data)
+    source = read_sound(given.data)
     annotated = annotate(source.graph, left_whole(source))
     return inspection(given, source, annotated, abi, whose_kernels(kernels, target))
 

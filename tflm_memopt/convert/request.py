@@ -19,7 +19,6 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import Loaded
 from tflm_memopt.model.interface import ANY, Changes
-from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.options import Weights, complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, PER_REGION, Ops
@@ -88,7 +87,7 @@ class Request:
 
     def conversion(self, model: bytes) -> Conversion:
         """Raises ModelError if the model is invalid or if TFLM refuses the model."""
-        source = read(model)
+        source = annotation.read_sound(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         whole = annotation.left_whole(source)
         annotated = pipeline.interpret(border.graph, self.options.ops, whole, self.options.input)

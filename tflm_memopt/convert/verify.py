@@ -18,7 +18,7 @@ from tflm_memopt.model.reader import Model, read
 from tflm_memopt.runtime import verify as runs_of_both
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import NO_STEPS, Steps
-from tflm_memopt.runtime.verification import ComparedConstants, How, Verification
+from tflm_memopt.runtime.verification import How, Verification
 from tflm_memopt.tflm.shapes import undefined
 
 
@@ -44,7 +44,8 @@ def verify(
     wheel. The argument `c` is the path of the rewritten model's C module: a folder or the file NAME.c. With the
     argument `c`, the C module is also compared.
 
-    Raises InterfaceError if the models cannot be compared, and ModelError if a model cannot be read or run. Raises
+    Raises InterfaceError if the models cannot be compared. Raises ModelError if a model cannot be read, if the original
+    cannot be run, or if the program of a rewritten model is damaged. Raises
     RuntimeUnavailable if a package is missing. Raises UsageError for arrays that do not match the inputs, and if the
     description of a user's kernel was not imported.
     """
@@ -55,19 +56,11 @@ def verify(
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
     unclear = undefined(model)
     why = f"{unclear.why}; {unclear.hint}" if unclear else ""
-    return replace(found, constants=_constants(model, read(after)), undefined=why)
+    changes = interface.changes_of(interface.metadata(read(after).tree, interface.METADATA))
+    return replace(found, constants=compare_constants(model, read(after), changes), undefined=why)
 
 
 def demand_kernels(rewritten: Model) -> None:
     """Raise UsageError if the model calls a user's kernel without a description in the process."""
     with contextlib.suppress(ModelError):  # The function verify() reports damaged programs.
         own_kernels(regions(rewritten))
-
-
-def _constants(before: Model, after: Model) -> ComparedConstants | None:
-    """Return the comparison of constants, or None for a damaged program, which does not run."""
-    changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
-    try:
-        return compare_constants(before, after, changes)
-    except ModelError:
-        return None

@@ -18,7 +18,7 @@ from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, MessageRow, check_devices
 from tflm_memopt.convert import speed
-from tflm_memopt.convert.annotation import annotate, left_whole, refused
+from tflm_memopt.convert.annotation import annotate, left_whole, read_sound, refused
 from tflm_memopt.convert.request import Request
 from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 from tflm_memopt.devices.models import device_models
@@ -35,7 +35,7 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
-from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.reader import Model
 from tflm_memopt.model.variables import HANDLE
 from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
@@ -109,7 +109,7 @@ class Network:
     @cached_property
     def source(self) -> Model:
         """Raises the errors of reading a model, and UsageError for a model with variables, IF or WHILE."""
-        source = read(self.data)
+        source = read_sound(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
         if any(t.variable for t in tensors) or any(op.type == HANDLE for op in ops):

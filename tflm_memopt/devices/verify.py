@@ -18,6 +18,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
 from tflm_memopt.runtime.cases import Difference, Job, cases_of, under_tflm
 from tflm_memopt.runtime.process import Outcome
+from tflm_memopt.runtime.regions import demand_sound
 from tflm_memopt.runtime.verification import ComparedConstants
 from tflm_memopt.runtime.verify import LEAST_RUNS, Pair, interfaces, message
 
@@ -63,6 +64,7 @@ def verify_devices(
     annotation.make_kernels(before)
     for one in devices:
         demand_kernels(one)
+        demand_sound(one)
     _demand_together([message(one) for one in devices])
     seen, changes = interfaces(before, devices[0])
     drawn = LEAST_RUNS if runs is None else runs

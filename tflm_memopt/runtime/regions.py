@@ -8,10 +8,12 @@ import numpy as np
 from tflm_memopt.errors import ModelError
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.format.limits import ALIGNMENT
+from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
-from tflm_memopt.model.reader import Model, is_region
+from tflm_memopt.model.reader import Model, describe, is_region
+from tflm_memopt.ops.kinds import traits
 from tflm_memopt.runtime import host
 
 PAUSING = 2
@@ -50,8 +52,9 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
     mode = host.input_mode(data)
     stateful = host.state_bytes(data) > 0
     here = len(op.inputs) - 1 + (mode == InputPlace.EXTERNAL)
-    pauses = not stateful and mode != InputPlace.STREAM and here == host.inputs_of(data) + PAUSING
-    variables = PAUSING if pauses else int(mode == InputPlace.STREAM or stateful)
+    waits = mode in (InputPlace.STREAM, InputPlace.LINK)
+    pauses = not stateful and not waits and here == host.inputs_of(data) + PAUSING
+    variables = PAUSING if pauses else int(waits or stateful)
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
     return CustomOperator(
@@ -61,6 +64,27 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
 
 def regions(model: Model) -> list[CustomOperator]:
     return [region_of(model.graph, op) for op in model.graph.ops if is_region(op)]
+
+
+def demand_sound(model: Model) -> None:
+    """Raise ModelError if the C library would refuse a program of a rewritten model.
+
+    A program with a user's kernel may lack the description of the kernel in the process, and is accepted. Raises
+    RuntimeUnavailable if the compiled host library is missing.
+    """
+    for region in regions(model):
+        tensors, external = model.graph.tensors, [0] * (region.input == InputPlace.EXTERNAL)
+        inputs, outputs = ([tensors[t].nbytes for t in ids] for ids in (region.inputs, region.outputs))
+        workspace = 0 if region.workspace is None else tensors[region.workspace].nbytes
+        status = host.check(region.program, [*external, *inputs], outputs, workspace)
+        own = status is host.Status.KERNEL and any(traits(op.kind).named for op in unpack(region.program).ops)
+        if status is not host.Status.OK and not own:
+            raise ModelError(
+                f"the program of the rewritten model cannot run: {status.text}",
+                code="damaged_program",
+                where=describe(region.op),
+                hint="optimize the original model again",
+            )
 
 
 def external_shape(own: Iterable[CustomOperator]) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from tflm_memopt.answers.optimized import Sample
 from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.files import GivenModel, for_reports, loaded
-from tflm_memopt.lower.program import Program, ProgramOp
+from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
@@ -32,7 +32,7 @@ from tflm_memopt.runtime.cases import (
 )
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Outcome
-from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.regions import demand_sound, regions
 from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Array, Steps
 from tflm_memopt.runtime.verification import (
     HOST_REFERENCE,
@@ -72,7 +72,8 @@ def verify(
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
-    before, after = read(original), _of_one_device(read(rewritten))
+    before, after = (_sound(data) for data in (original, rewritten))
+    _demand_one_device(after)
     seen, changes = interfaces(before, after, steps.cores)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
     execute = under_tflm if how == TFLM_WHEEL else on_host
@@ -170,23 +171,20 @@ def message(model: Model) -> list[ProgramOp]:
     return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
 
 
-def _programs(model: Model) -> list[Program]:
-    """Return the programs of a model, or none if one of them is damaged, because TFLM then refuses the model."""
-    try:
-        return [unpack(region.program) for region in regions(model)]
-    except ModelError:
-        return []
-
-
-def _of_one_device(model: Model) -> Model:
-    if any(op.message for program in _programs(model) for op in program.ops):
-        hint = "verify the folder with the models of all devices"
-        raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)
+def _sound(data: bytes) -> Model:
+    model = read(data)
+    demand_sound(model)
     return model
 
 
+def _demand_one_device(model: Model) -> None:
+    if message(model):
+        hint = "verify the folder with the models of all devices"
+        raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)
+
+
 def _is_for_two_cores(model: Model) -> bool:
-    return any(program.cores for program in _programs(model))
+    return any(unpack(region.program).cores for region in regions(model))
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
