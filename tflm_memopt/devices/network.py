@@ -160,6 +160,19 @@ class Network:
     def is_enough_for(self, devices: int, shardings: Mapping[int, DeviceSharding]) -> bool:
         return all(graph.ops for graph in self.sharded(shardings, devices).graphs)
 
+    def _optimized(self, sharded: DeviceGraphs, names: Sequence[str]) -> list[tuple[Optimized, Planned]]:
+        """Return the model and the plan of each device. An error for a builtin operator names the operator by its index
+        in the network, and not in a device's model.
+        """
+        try:
+            made = [self.optimize(*one, True) for one in zip(device_models(self.source, sharded), names, strict=True)]
+            return [(one, _demand_whole(one, planned)) for one, planned in made]
+        except UsageError as error:
+            kept = [one for one in self.alone.model.report.kept_builtin if one.code != "view"]
+            if error.code == "unsupported_operator" and kept:
+                error.where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}"
+            raise
+
     def converted(
         self,
         shardings: Mapping[int, DeviceSharding],
@@ -176,8 +189,8 @@ class Network:
         sharded = self.sharded(shardings, devices, portions, at)
         _demand_possible(sharded)
         names = [f"device{n}/{self.name}" for n in range(devices)]
-        made = [self.optimize(*one, True) for one in zip(device_models(self.source, sharded), names, strict=True)]
-        plans = [_demand_whole(one, planned) for one, planned in made]
+        made = self._optimized(sharded, names)
+        plans = [planned for _, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_devices(message)
         computing = [computed(self.asked, planned) for planned in plans] if self.link else []
@@ -352,8 +365,8 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
         raise UsageError(what, code="cannot_share", where=one.report.model, hint="omit --devices, or remove outputs")
     if planned is None or planned.graph.builtins:
         kept = one.report.kept_builtin
-        where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
-        raise builtin_with_devices(where)
+        why = f": operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else ""
+        raise builtin_with_devices(f"{one.report.model}{why}")
     return planned
 
 

@@ -255,6 +255,16 @@ def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> Non
     assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")
 
 
+def test_a_builtin_operator_is_named_by_its_index_in_the_network() -> None:
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 4, 4, 2)), 4), 4)
+    y = net.tensor((1, 4, 4, 4))
+    net.op("DIV", [x, x], [y], schema.DivOptionsT())
+    with pytest.raises(MemoptError, match="stay builtin") as caught:
+        tflm_memopt.optimize_devices(net.model(y), 2, cut=[1])
+    assert str(caught.value.where).startswith("operator 2 DIV")
+
+
 def long_rows() -> bytes:
     net = Net()
     x = net.conv2d(net.input((1, 32, 32, 2)), 65, kernel=(3, 3))
