@@ -64,7 +64,7 @@ LARGER_ERROR = 1.02
 """The fit of a kernel omits a cost if the error without the cost is at most LARGER_ERROR times the error with the cost.
 """
 MORE = 4
-"""For each MORE other random networks, the script draws one random network with rare operators."""
+"""Number of other random networks for each random network with rare operators."""
 EFFORT = 0.01
 """The costs do not depend on the quality of plans, so a low search effort is enough."""
 SEEDS_AT_ONCE = 5
@@ -212,8 +212,8 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """For each type of work, such as a multiplication, estimate how many instructions a kernel takes. The cost of a
-    type of work is left out if the fit's error hardly grows without this cost.
+    """For each type of work, such as a multiplication, estimate how many instructions a kernel takes. Costs that hardly
+    improve the fit are left out.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 

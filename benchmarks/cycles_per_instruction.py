@@ -52,9 +52,7 @@ of the cycles without wait states. Each further number of `Rates` is the number 
 """
 Matrix = NDArray[np.float64]
 LARGER_ERROR = 1.5
-"""The simpler fit has no cycles per iteration. The script uses the simpler fit if the simpler fit's error is at most
-LARGER_ERROR times the error of the other fit.
-"""
+"""A fit without cycles per iteration is used if its error is at most LARGER_ERROR times the error of the full fit."""
 LEAST_SAMPLES = 4
 """If fewer than LEAST_SAMPLES operators use a kernel, the kernel's fit has no coefficient for iterations."""
 

@@ -110,7 +110,6 @@ def unary(
 
 
 def sigmoid(net: Net, rng: random.Random, *, kind: str) -> int:
-    """With some of the scales, inputs are outside the range for which TFLM's LOGISTIC and TANH compute values."""
     wide = net.activations == "INT16"
     x = net.input(
         _shape(rng), (2.0**-12, 0) if wide else (rng.choice((0.02, 0.06, 0.1, 0.3, 1.5, 3.0)), rng.randint(-30, 30))

@@ -58,9 +58,7 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """Each call of an inlined function passes constants as the last arguments, so that a compiler can remove the last
-    parameters.
-    """
+    """All callers pass constants for `parameters`, so that inlining removes them."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 

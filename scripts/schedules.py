@@ -54,9 +54,9 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
     If `turns` is (4, 2), iterations run in groups of four while at least four remain, and then in groups of two. The
-    rewrite is legal for all loops that vectorise() accepts. If `apart` is true, the inner loops may be vector loops.
-    The code between the inner loops then runs completely for one iteration before it runs for the next iteration, which
-    saves registers. The code between the inner loops must not change values that several iterations read.
+    rewrite is legal for all loops that vectorise() accepts. If `apart` is true, the inner loops may be vector loops. To
+    save registers, the code between the inner loops then runs for one iteration after the other. The code between the
+    inner loops must not change values that several iterations read.
     """
 
     def jammed(loop: For) -> For:

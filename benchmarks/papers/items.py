@@ -24,14 +24,12 @@ import tflm_memopt
 
 TITLES = ("paper", "in the paper", "kind", "result here", "script")
 SMALL = 1_000_000
-"""Maximum size in bytes of models that are planned within seconds."""
+"""Files of at most this size in bytes are planned within seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Arena bytes that Stahl's thesis implies for the int8 example of chapter 4: for the untiled network, and for the
-network with tiled channels.
-"""
+"""Arena bytes that chapter 4 of Stahl's thesis implies, without and with tiled channels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ def interpolation_table(
     """Return the table of TFLM's LUTPopulate: values of `function` at STEPS + 1 inputs. Outputs of the table have the
     scale 2 / 65535.
 
-    TFLM computes the interpolation error in the middle of an entry's interval, and subtracts half of the error from the
-    entry.
+    TFLM subtracts from each entry half of the interpolation error in the middle of the entry's interval.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))

@@ -15,9 +15,8 @@ FRACTION_BITS = 10
 
 @kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
-    """Multiply each input value by the parameter `step`, and add the channel index to the product. The least result has
-    the wanted channel index in its lowest bits. With a negative `step`, the greatest value has the least product, so
-    the kernel finds the index of the greatest value.
+    """Multiply each input value by the parameter `step` and add the channel index, so that the least result has the
+    wanted index in its lowest bits. A negative `step` finds the greatest value.
     """
     pixels, channels = b.extents("pixels", "channels")
     (step,) = b.parameters("step")

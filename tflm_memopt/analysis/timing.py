@@ -87,7 +87,7 @@ Bounds = tuple[float, ...]
 
 
 def _sum(each: Iterable[Bounds]) -> Span:
-    """Return the lower and the upper bound of the sum of several numbers of cycles that have the same flash."""
+    """Add up bounds, and return the lower bound and the greatest upper bound."""
     low, *high = map(sum, zip(*each, strict=True))
     return low, max(high)
 
@@ -287,7 +287,9 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """Cycles that the time limit leaves for the plan: negative if the builtin operators alone take too long."""
+        """Cycles that the time limit leaves for the plan, or a negative number if the builtin operators exceed the
+        limit.
+        """
         return self.clock.within(self.milliseconds) - self.builtin
 
     def takes(self, work: Iterable[Work]) -> float:

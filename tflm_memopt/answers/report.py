@@ -60,7 +60,7 @@ class StageReport:
     cached: bool
     """Whether a row that two neighbouring stripes need is kept for the second stripe."""
     sums: bool
-    """Whether the operator keeps int32 sums, to which it adds one input row or one channel group at a time."""
+    """Whether the operator adds to int32 sums, one input row or one channel group at a time."""
     packed: bool
     """Whether a kernel for packed weights runs the operator, instead of a generic kernel."""
     rematerialised: bool = False

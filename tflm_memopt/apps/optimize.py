@@ -201,7 +201,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         member, plan = members[i], replace(moved, pauses=best.pauses.get(i, ()))
         if member.chosen and plan != member.chosen.planned.plan:
-            # Buffers overlap differently in the common layout, so the barriers between two cores are determined again.
+            # The new addresses need other barriers between two cores.
             found[i] = replace(member, chosen=member.conversion.of(replace(plan, shardings=())))
     told = tuple(
         Pausing(

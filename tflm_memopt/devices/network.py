@@ -331,8 +331,8 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split the operators before the position `switch` as `front` states, and the operators at the positions `switch`
-    to `end` - 1 by channels.
+    """Divide the operators before the position `switch` as `front` states, and the operators from `switch` to `end` - 1
+    by channels.
     """
     found = {}
     for i, op in enumerate(graph.ops):

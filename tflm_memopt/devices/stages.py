@@ -29,8 +29,8 @@ class SplitCost(NamedTuple):
     """The cost of a split. The first field that differs decides, and the smaller value is better."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than one device alone, 1 if the excess is at most LINK_STATE bytes, and 2
-    otherwise.
+    """0 if the largest arena is at most the arena of one device alone, 1 if it is at most LINK_STATE bytes larger, and
+    2 otherwise.
     """
     weights: float
     """Size of the weights on the device with the most weights, divided by the mean of all devices, but at least
@@ -89,7 +89,7 @@ def arranged(
     estimated cost below the lowest cost of a conversion.
 
     When a sequence of operators has been planned for a device, the exact size of the arena replaces the estimated size.
-    While no division needs less RAM than a single device, every second attempt tries the division with the smallest
+    Until a division needs no more RAM than one device alone, every second attempt tries the division with the smallest
     estimated arena.
     """
     graph, alone = network.graph, network.alone.report.arena.total
@@ -136,7 +136,7 @@ def _estimated(
     """Estimate the cost of dividing the network into sequences of operators that end at the cuts `ends`. The operators
     after the last cut run on the first device.
 
-    The argument `sharded` is the size of the divided weights on one device, in units of the mean size of a device's
+    The argument `sharded` is the size of the divided weights on one device, divided by the mean size of a device's
     weights. The argument `known` maps a pair of cuts to the size in bytes of an arena for the operators between the two
     cuts.
     """

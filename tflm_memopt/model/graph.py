@@ -24,7 +24,7 @@ FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 of the SVDF.
 """
 OPERANDS = "operands"
-"""Key in a VIEW operator's options for the operands that follow the first operand of the operator in the file."""
+"""Key in a VIEW operator's options for the removed operands, which are all operands but the first."""
 VIEW_OF = "view_of"
 """Key in a VIEW operator's options for the type that the operator has in the model file."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}

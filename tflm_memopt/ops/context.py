@@ -11,11 +11,10 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""If a PAD was merged into an operator, the operator's option with this key has the padding (top, bottom, left, right).
-"""
+"""Key of the option with the padding of a PAD that was merged into the operator: (top, bottom, left, right)."""
 
 PIECE = "piece"
-"""Key of the option of SPLIT, SPLIT_V and UNPACK that has the copied slice as (axis, begin, end)."""
+"""Key of the option that states which slice an output of SPLIT, SPLIT_V or UNPACK copies: (axis, begin, end)."""
 
 STEPS = "steps"
 """Key of the option that lists, in order, the operators that a COPY replaces."""

@@ -94,9 +94,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
-    """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    If the argument `whole` is true, the function returns None unless the first output row has bytes of the last input
-    row.
+    """Return a COPY that moves one input row per iteration to its places in the only output row, or None if
+    impossible.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -156,7 +155,7 @@ def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
 
 
 def without_waiting(op: RowOp) -> RowOp:
-    """Return an operator without the inputs that the function after() adds to a WRITE_STATE."""
+    """Undo the function after()."""
     if not op.state_write:
         return op
     first = slice(1)

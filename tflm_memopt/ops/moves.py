@@ -189,7 +189,9 @@ def _slots(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
-    """Return the step, period, shift and origin of positions that grow by a step and start again in each period."""
+    """Return the step, period, shift and origin of a periodic sequence: for example, 8, 10, 12, 8, 10, 12 has step 2,
+    period 3, shift 0 and origin 8.
+    """
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, 0, int(source[0])
@@ -202,7 +204,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # If positions jump back once, a whole period lies before or after the jump.
+        else:  # A period is complete before or after the only jump back.
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period
@@ -240,7 +242,7 @@ def _repeated(slot: _Slot, period: int) -> list[Move] | None:
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:
-    """Yield moves of adjacent bytes, or of several runs with equal lengths and distances."""
+    """Yield moves, each of which copies one run of bytes, or equally long runs at equal distances."""
     target, source = slot.targets, slot.sources
     cut = np.flatnonzero((np.diff(target) != 1) | (np.diff(source) != 1)) + 1
     starts = np.concatenate(([0], cut))

@@ -254,7 +254,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6. A RELU6 of int16 becomes a max pool of one pixel, which clamps its output to the limits of RELU6."""
+    """Parse RELU6. For int16, RELU6 becomes a MAX_POOL of single pixels, because a MAX_POOL clamps its output."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()

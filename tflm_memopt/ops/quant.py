@@ -215,9 +215,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators for each fused activation. Only rewritten graphs have UNLIMITED, which TFLite
-lacks.
-"""
+"""Output limits of float32 operators for each fused activation; TFLite lacks UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -128,8 +128,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the uint16_t
-    table, TMO_NONE stands for an iteration that reads no row.
+    """Offset of a uint16_t table with the first input row for each output row (TMO_NONE for no row), or 0 without a
+    table.
     """
 
     def first(self, y: Ints, height: int) -> Ints:
@@ -243,9 +243,9 @@ class RowOp:
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Each multiplier is multiplied by 2 to the power of its shift."""
     param: int = 0
-    """A number whose meaning depends on the kernel (`PARAMETERS` in lower/program.py) and on the packing. For DSP_CONV,
-    the field `param` is a code for the size of the scratch, like the argument `room` of packed_pixels(). For DSP_DENSE,
-    the field `param` is 1 if all channels have the same scale.
+    """Parameter of the kernel (`PARAMETERS` in lower/program.py) or of the packing. For DSP_CONV, the field `param` is
+    a code for the size of the scratch, like the argument `room` of packed_pixels(). For DSP_DENSE, the field `param` is
+    1 if all channels have the same scale.
     """
     constant: Constant | None = None
     """A constant operand, which `inputs` does not list."""

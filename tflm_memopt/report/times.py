@@ -51,9 +51,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return a phrase that says whether the model was rewritten, how much slower the rewritten model is, and how to
-    make the model faster.
-    """
+    """Return a phrase like those of _slower(), with the flag that makes a slow model faster."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster

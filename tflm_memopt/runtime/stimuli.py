@@ -23,7 +23,7 @@ EXTREME_EVERY = 7
 EVERY = 256
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 SIDES = 3
-"""Number of tested floats at the border between two quantized values: the border, and the next float on each side."""
+"""Number of tested floats at a border of QUANTIZE: the border, and the next float on each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest valid index of the smallest table that an input indexes, directly or through other operators.
-    TFLM does not check the indices of all operators.
+    """Return the largest index that is valid in all tables that an input indexes. TFLM does not check the indices of
+    all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:
@@ -217,8 +217,8 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
     Floats, and integers of 32 and 64 bits, take 256 values of their range. A float input of a QUANTIZE takes one value
-    for each int8 result. For float inputs, 256 more inferences test floats at or next to the border between two
-    quantized values. The values lie in the ranges that the original model `graph` allows.
+    for each int8 result. For float inputs, 256 more inferences test the borders at which a QUANTIZE rounds up. The
+    values lie in the ranges that the original model `graph` allows.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]

@@ -60,8 +60,8 @@ class Arena:
     is a multiple of 16.
     """
     min: int
-    """Size of the smallest arena in which AllocateTensors succeeds. An arena whose size is not a multiple of 16 may
-    have smaller alignment gaps, so `min` can be up to 15 B below `total`.
+    """Size of the smallest arena in which AllocateTensors succeeds. Because of alignment gaps, `min` can be up to 15 B
+    below `total`.
     """
     unknown: tuple[str, ...] = ()
     """Names of the operators whose allocations are unknown. If the allocations of any operator are unknown, all sizes
@@ -316,8 +316,7 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
     up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
-    although TFLM allows the event. Events that fit an arena must also fit every larger arena, or the search for the
-    smallest arena would fail.
+    although TFLM allows it, because the search for the smallest arena needs events that also fit every larger arena.
     """
     head = temp = 0
     tail = size

@@ -53,9 +53,8 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Return the places of tensors that can be stored inside other tensors. Inputs of the model are never stored inside
-    other tensors, because inputs are written before all other tensors. If two operators require different places for a
-    tensor, the first operator decides.
+    """Return the places of tensors that can be stored inside other tensors. If two operators require different places
+    for a tensor, the first operator decides.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:

@@ -362,9 +362,7 @@ typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* Offset of a uint16_t table with the first input row for each output row, or 0 without a table. In the uint16_t table, TMO_NONE stands for an
-   * iteration that reads no row. */
-  uint32_t table;
+  uint32_t table; /* Offset of a uint16_t table with the first input row for each output row (TMO_NONE for no row), or 0 without a table. */
 } tmo_access;
 
 /* A tensor that one device sends to another device. */

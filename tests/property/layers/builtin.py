@@ -13,7 +13,7 @@ def normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add ADD_N of two tensors, or of copies of the first tensor if the tensors' shapes or scales differ."""
+    """Add up two tensors, or copies of the first tensor if the second has another shape or scale."""
     alike = net.shape(x) == net.shape(other) and net.affine(x) == net.affine(other)
     return [net.add_n(*([x, other] if alike else [x] * (2 + layer.channels % 3)))]
 

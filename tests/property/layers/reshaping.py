@@ -21,7 +21,7 @@ def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add a CONCATENATION of two tensors, or of copies of the first tensor if the tensors' shapes or scales differ."""
+    """Concatenate two tensors, or copies of the first tensor if the second has another shape or scale."""
     axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
     a, b = (tuple(d for n, d in enumerate(net.shape(t)) if n != axis) for t in (x, other))
     alike = a == b and len(net.shape(x)) == len(net.shape(other)) and net.affine(x) == net.affine(other)

@@ -51,9 +51,7 @@ class LongWindow:
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
-        """Return the smallest number of outputs per row for which a window has at most MAX_KERNEL_H rows, or None if
-        the number exceeds MOST_OUTPUTS.
-        """
+        """Return the least number of outputs per row that needs at most MAX_KERNEL_H rows, or None."""
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 
