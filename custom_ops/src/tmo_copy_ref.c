@@ -14,15 +14,27 @@ static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_
   tmo_put_int32(to + last, words[3]);
 }
 
+/* Copies at least 16 bytes between aligned addresses. The first 16 bytes at `from` must not overlap the bytes at `to`. */
+static TMO_ALWAYS_INLINE void copy_aligned(int8_t *to, const int8_t *from, uint32_t bytes) {
+#if TMO_UNALIGNED /* the last 16 bytes may overlap bytes that are already copied */
+  const int8_t *const last = from + bytes - 16;
+  int8_t *const end = to + bytes - 16;
+  for (; from <= last; to += 16, from += 16) memcpy(TMO_WORDS(to), TMO_WORDS(from), 16);
+  if (bytes % 16 != 0) tmo_copy_16(end, last);
+#else
+  tmo_copy_words(to, from, bytes);
+#endif
+}
+
 /* Copies more than 16 bytes. On a core that loads words only at aligned addresses, the function copies any number of bytes. */
-static void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
+static TMO_ALWAYS_INLINE void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
   enum { LONG = 48 };
   const uintptr_t after = (uintptr_t)to - (uintptr_t)from, before = (uintptr_t)from - (uintptr_t)to;
   const bool aligned = (((uintptr_t)to | (uintptr_t)from) & 3) == 0;
   if (after < bytes || before < 16) {
     memmove(to, from, bytes);
   } else if (aligned) {
-    tmo_copy_words(to, from, bytes);
+    copy_aligned(to, from, bytes);
   } else if (!TMO_UNALIGNED || (bytes >= LONG && before >= bytes)) {
     memcpy(to, from, bytes);
   } else {
@@ -265,6 +277,38 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
+/* Returns whether all rows of a tensor are adjacent in ascending order. */
+static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
+  return t->layout == TMO_LAYOUT_HWC && t->depth >= t->height && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
+}
+
+/* Computes the output rows up to row `end` - 1, for an operator with one move, such as DEPTH_TO_SPACE, if access->div adjacent output rows have parts
+ * of the same input row. The parts are equally far apart. Returns false without copying anything if the caller must copy the bytes with another
+ * function. */
+TMO_OWN_FRAME static bool copy_parts(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
+  const uint32_t div = access->div, first = run->current.row + (uint32_t)access->add, last = end - 1 + (uint32_t)access->add;
+  const uint32_t bytes = tmo_row_bytes(in), out_bytes = tmo_row_bytes(out), step = m->period > 1 ? (uint32_t)m->phase_step : 0;
+  if (access->table != 0 || access->mul != 1 || !is_plain(run, in) || !is_plain(run, out)) return false;
+  if ((m->period > 1 && (m->period != div || (m->shift - access->add) % (int32_t)div != 0)) || (int32_t)first < 0 || last / div + m->row >= in->height) return false;
+  uint32_t row = first / div, part = first - row * div;
+  const int8_t *from = tmo_base_of(run, in) + (in->offset + (row + m->row) * bytes + m->source + part * step);
+  int8_t *to = tmo_output_base(run, out) + (out->offset + run->current.row * out_bytes + m->target);
+  for (uint32_t n = end - run->current.row; n > 0; --n, to += out_bytes, from += (int32_t)step) {
+    if (m->count == 1) {
+      copy_piece(to, from, m->bytes);
+    } else {
+      move_bytes(m, from, to);
+    }
+    if (++part == div) {
+      part = 0;
+      from += (int32_t)(bytes - div * step);
+    }
+  }
+  return true;
+}
+
 /* Copies the output rows up to row `end` - 1, for an operator with one move, such as SLICE. The copied bytes must be in the input and equally far
  * apart. Returns false without copying anything if the caller must copy the bytes with another function. */
 TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
@@ -295,6 +339,55 @@ TMO_OWN_FRAME static bool copy_slice(const tmo_run_state *run, const tmo_op *op,
     rows.source_step = (int32_t)step;
     rows.target_step = out_bytes;
     move_bytes(&rows, from, to);
+  }
+  return true;
+}
+
+/* The bytes that each output row gets from an operand. */
+typedef struct {
+  const int8_t *from;
+  uint32_t step; /* distance in bytes between the bytes for two adjacent output rows */
+  uint32_t target;
+  uint32_t bytes; /* number of adjacent bytes, or 0 if the bytes of the move are not adjacent */
+  const tmo_move *move;
+} piece;
+
+/* Computes all output rows of an operator such as CONCATENATION or PACK, which has one move for each operand. Either each output row has bytes of each
+ * operand, or all rows of an operand follow all rows of the previous operand. Returns false without copying anything if the caller must copy the bytes
+ * with another function. */
+TMO_OWN_FRAME static bool join_operands(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
+  const tmo_access *access = (const tmo_access *)tmo_constant(run->program, op->access);
+  if (run->current.row > 0 || end < out->height || !is_plain(run, out)) return false;
+  const bool in_turn = tensors[op->input[0]].height * access->div < end;
+  const uint32_t row_bytes = tmo_row_bytes(out);
+  piece pieces[FEW_MOVES], *last = pieces;
+  for (uint32_t k = 0, row = 0; k < op->n_inputs; ++k, ++access, ++m, ++last) {
+    const tmo_tensor *const in = &tensors[op->input[k]];
+    const uint32_t div = access->div, height = in->height * div, step = div > 1 ? (uint32_t)m->phase_step : tmo_row_bytes(in);
+    if (((uint32_t)access->add + row) | access->table | (m->row ^ k) | m->shift | (access->mul ^ 1u) | (access->extent ^ 1u) | (m->period ^ div)) return false;
+    if (step * div != tmo_row_bytes(in) || (in_turn ? m->bytes != row_bytes || step != row_bytes || height > end - row : height != end) || !is_plain(run, in)) return false;
+    last->from = tmo_base_of(run, in) + (in->offset + m->source);
+    last->step = step;
+    last->target = in_turn ? row * row_bytes : m->target;
+    last->bytes = in_turn ? height * row_bytes : m->count > 1 ? 0 : m->bytes;
+    last->move = m;
+    if (in_turn) row += height;
+  }
+  int8_t *to = tmo_output_base(run, out) + out->offset;
+  for (uint32_t n = in_turn ? 1 : end; n > 0; --n, to += row_bytes) {
+    for (piece *p = pieces; p != last; ++p) {
+      const int8_t *const from = p->from;
+      const uint32_t bytes = p->bytes, most = bytes - 4;
+      p->from = from + p->step;
+      if (TMO_UNALIGNED && most <= 12) {
+        copy_short(to + p->target, from, most < 4 ? most : 4, most < 4 ? 0 : most - 4, most);
+      } else if (bytes > 0) {
+        copy_piece(to + p->target, from, bytes);
+      } else {
+        move_bytes(p->move, from, to + p->target);
+      }
+    }
   }
   return true;
 }
@@ -362,11 +455,31 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
   }
 }
 
+/* Moves the bytes of the input rows up to row `end` - 1 to their places in the only output row of an iterative COPY operator. */
+TMO_OWN_FRAME static bool scatter_rows(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, uint32_t end) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  if (!has_whole_rows(run, in) || !is_plain(run, out)) return false;
+  int8_t *const to = tmo_output_base(run, out) + out->offset;
+  for (uint32_t y = run->current.row; y < end; ++y) {
+    const int8_t *const row = tmo_base_of(run, in) + tmo_row_offset(in, y);
+    const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
+    for (const tmo_move *const last = m + copy->n_moves; m != last; ++m) move_bytes(m, row + m->source, to + m->target + phase_of(m, y) * m->phase_step);
+  }
+  return true;
+}
+
 bool tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  if (!tmo_by_row(op) || tmo_iterative(op)) return false;
+  if (!tmo_by_row(op)) return false;
   const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
   const tmo_move *const first = (const tmo_move *)(const void *)(copy + 1);
-  if (copy->n_moves == 1 && op->n_inputs == 1 && (copy->fills ? pad_each_row(run, op, copy, first, end) : copy_slice(run, op, first, end))) return true;
+  if (tmo_iterative(op)) return scatter_rows(run, op, copy, end);
+  if (copy->n_moves == op->n_inputs) {
+    if (op->n_inputs == 1) {
+      if (copy->fills ? pad_each_row(run, op, copy, first, end) : copy_slice(run, op, first, end) || copy_parts(run, op, first, end)) return true;
+    } else if (!copy->fills && op->n_inputs <= FEW_MOVES && join_operands(run, op, first, end)) {
+      return true;
+    }
+  }
   if (!are_whole_rows(run, op)) return false;
   copy_rows(run, op, copy, end);
   return true;

@@ -683,7 +683,14 @@ TMO_OWN_FRAME static tmo_status iterate_each_row(tmo_run_state *run, const tmo_o
 
 tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
-  return tmo_is_kind(op, TMO_OP_COPY) && tmo_copy_rows(run, op, end) ? TMO_OK : iterate_each_row(run, op, end);
+  if (tmo_is_kind(op, TMO_OP_COPY)) {
+    if (tmo_copy_rows(run, op, end)) return TMO_OK;
+    if (tmo_iterative(op)) {
+      for (; run->current.row < end; ++run->current.row) (void)tmo_iterate_any(run, op);
+      return TMO_OK;
+    }
+  }
+  return iterate_each_row(run, op, end);
 }
 #endif
 

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-IMAGE_BYTES = 0x2B000
+IMAGE_BYTES = 0x2D000
 """Bytes of ROM that are reserved for the runner's code."""
 FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES

@@ -335,7 +335,7 @@ def program_op(op: RowOp, inputs: Sequence[int], output: int, constant: int = 0,
         param=op.param,
         weights=op.weights,
         message=op.message,
-        copy=None if op.moves is None else _copy(op.moves, access),
+        copy=None if op.moves is None else copy_record(op.moves, access),
         bias=op.bias,
         multipliers=op.multipliers,
         shifts=op.shifts,
@@ -344,7 +344,7 @@ def program_op(op: RowOp, inputs: Sequence[int], output: int, constant: int = 0,
     return replace(plain, **fields)
 
 
-def _copy(copied: Moves, access: Sequence[Access]) -> CopyRecord:
+def copy_record(copied: Moves, access: Sequence[Access]) -> CopyRecord:
     first = [*accumulate((a.extent for a in access), initial=0)]
     moves = tuple(
         MoveRecord(

@@ -24,7 +24,7 @@ TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op);
 
 /* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. tmo_iterates_rows() must be true for the operator. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
-  return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
+  return op->packing == TMO_PACKING_NONE && (!tmo_iterative(op) || tmo_is_kind(op, TMO_OP_COPY)) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 

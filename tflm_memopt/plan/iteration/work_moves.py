@@ -77,9 +77,7 @@ def _step(op: RowOp, move: Move) -> int:
 
 
 def _is_even(op: RowOp, move: Move, rows: int) -> bool:
-    """Return whether a move reads bytes at equal distances for adjacent output rows, as find_source() of tmo_copy_ref.c
-    does.
-    """
+    """Return whether tmo_copy_ref.c finds the input bytes of a move for several output rows at once."""
     access, source = op.access[move.operand], op.operands[move.operand]
     if access.table is not None:
         return False
@@ -87,8 +85,11 @@ def _is_even(op: RowOp, move: Move, rows: int) -> bool:
         return move.period <= 1 or rows <= move.period
     if access.div == 1:
         return move.period <= 1
-    even = access.mul == 1 and move.period == access.div and move.phase_step * access.div == source.row_bytes
-    return even and source.h > 1 and (move.shift - access.add) % access.div == 0
+    aligned = move.period == access.div and (move.shift - access.add) % access.div == 0
+    if op.moves and len(op.moves.moves) == 1:  # copy_parts()
+        return access.mul == 1 and (move.period <= 1 or aligned)
+    even = access.mul == 1 and aligned and move.phase_step * access.div == source.row_bytes
+    return even and source.h > 1
 
 
 def _is_whole(op: RowOp, move: Move) -> bool:
