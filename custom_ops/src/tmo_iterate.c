@@ -577,6 +577,13 @@ static bool is_point(const tmo_op *op) {
   return (tmo_is_kind(op, TMO_OP_CONV_S16) || tmo_is_kind(op, TMO_OP_CONV)) && tmo_channel_groups(op) == 1 && tmo_is_pointwise(op);
 }
 
+/* Returns the result of tmo_adjacent_pixels() for the tensor of a view with all channels. */
+static TMO_ALWAYS_INLINE int8_t *adjacent_pixels(const execution *f, const tmo_view *v, uint32_t first, uint32_t end) {
+  const tmo_tensor *const t = v->tensor;
+  const bool plain = tmo_is_ascending(t) && end <= t->depth && !tmo_has_column_windows(t) && !tmo_is_source(f->run->program, t);
+  return plain ? (int8_t *)(uintptr_t)v->base + (t->offset + first * tmo_row_bytes(t)) : tmo_adjacent_pixels(f->run, t, first, end);
+}
+
 /* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if the pixels of an operand or of
  * the output are not adjacent in memory, or if an output pixel needs several pixels of an operand. */
 TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
@@ -590,11 +597,12 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
     const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
     const bool repeated = in->height == 1 && in->width == 1; /* the only pixel of the operand is repeated */
     if (!repeated && (in->height != out->height || in->width != out->width || !tmo_is_ascending(in))) return false;
-    operands[k] = tmo_adjacent_pixels(f->run, in, repeated ? 0 : y, repeated ? 1 : end);
+    const uint32_t first = repeated ? 0 : y, last = repeated ? 1 : end;
+    operands[k] = k == 0 ? adjacent_pixels(f, &f->in, first, last) : tmo_adjacent_pixels(f->run, in, first, last);
     if (operands[k] == NULL) return false;
     if (binary && !repeated) f->kernel.pixel_step[k] = in->channels;
   }
-  int8_t *const to = tmo_adjacent_pixels(f->run, out, y, end);
+  int8_t *const to = adjacent_pixels(f, &f->out, y, end);
   if (to == NULL) return false;
   f->kernel.out_width = f->kernel.in_width = (uint16_t)pixels;
   const tmo_taps one = {0, 1, 0};

@@ -78,10 +78,11 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t 
   (void)most;
   for (;;) {
     if (run->at == NULL) {
-      if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
+      const bool streamed = is_streamed(run);
+      if (streamed && run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
 #ifndef TMO_WITHIN_CORES
-      const bool alone = tmo_has_part(TMO_PART_SEVERAL_ROWS) && run->group->n_ops == 1 && most == UINT32_MAX;
-      if (alone && (run->group->whole || tmo_is_tiled(run->group)) && !is_streamed(run)) {
+      const bool alone = tmo_has_part(TMO_PART_SEVERAL_ROWS) && !streamed && run->group->n_ops == 1 && most == UINT32_MAX;
+      if (alone && (run->group->whole || tmo_is_tiled(run->group))) {
         const int32_t status = run->group->whole ? iterate_all_rows(run) : iterate_only_tiles(run);
         if (status == TMO_MORE) continue;
         if (status != NOT_RUN) return (tmo_status)status;
