@@ -24,7 +24,7 @@ from tflm_memopt.plan.choices import PER_GROUP
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
-from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.tflm.lifetimes import aligned
 
@@ -187,7 +187,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
     If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices of
     adjacent plans still differ much, plans without recompute are added, although the arenas of these plans are larger.
-    If two neighbouring plans still differ much, memory between the two plans grows in smaller steps.
+    If two neighbouring plans still differ much, memory between the two plans grows in smaller steps. The plan with the
+    least memory gets faster variants of its groups in the same memory.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -218,6 +219,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     for faster, slower in neighbours():
         if price(slower) > STEEP * price(faster):
             _add_roomier(found, each, slower, _rooms(faster, slower, SMALL_STEP), table, price)
+    _add_roomier(found, each, _cheapest_first(found, price)[-1], [0], table, price)
     return found
 
 
@@ -366,6 +368,17 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
     return found
 
 
+def _in_same_memory(conversion: Conversion, least: Converted, limits: Limits, table: Table) -> Converted:
+    """Return the plan `least` with faster variants of the tiled groups that leave some activation memory unused. The
+    returned plan keeps the limits, and its activation memory is at most as large as that of `least`.
+    """
+    plan = least.planned.plan
+    if not conversion.is_packed or not any(isinstance(step, Group) and step.stripes for step in plan.steps):
+        return least
+    faster = conversion.of(conversion.plans.roomier(plan, plan.head, table.instructions))
+    return faster if limits.fit(faster.arena, faster.firmware) else least
+
+
 def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
     found = [plan for form in each if (plan := form.spilled(limits))]
     within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
@@ -391,7 +404,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
         return _choose_in_time(conversion, limits, limits.time, table, planning)
     most = limits.instructions
     if most is None:
-        return within_budget(conversion, limits)
+        return _in_same_memory(conversion, within_budget(conversion, limits), limits, table)
     demand_counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from conftest import QUICKLY
+from conftest import MOBILENET, QUICKLY
 from models import Net
 from unit.command import narrowing
 
@@ -74,3 +74,13 @@ def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
         assert done.plan
         cost_taken, ram_taken = price(explored, done.plan, done.work), done.report.arena.total
         assert any(c <= cost_taken and ram <= ram_taken for c, ram in points), (limit, cost_taken, ram_taken)
+
+
+def test_the_plan_with_the_least_ram_computes_whole_rows_in_groups_that_leave_bytes_unused() -> None:
+    model = MOBILENET.read_bytes()
+    fast, least = (
+        tflm_memopt.optimize(model, target="cortex-m55", max_macs=macs, effort=QUICKLY).report for macs in (None, 1)
+    )
+    assert least.arena.total < fast.arena.total
+    assert fast.instructions and least.instructions
+    assert least.instructions["cortex-m55"] < 1.4 * fast.instructions["cortex-m55"]
