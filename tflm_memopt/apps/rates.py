@@ -8,6 +8,7 @@ from tflm_memopt.analysis.timing import Clock, Span
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.apps.members import AppMember
 from tflm_memopt.convert import speed
+from tflm_memopt.convert.instructions import not_counted
 from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
@@ -55,20 +56,26 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
             return Timer(MODELLED, table, timed)
         if table.known(plan) is not None:
             return Timer(RANGE, table, per_instruction=ASSUMED[1] / clock.mhz / 1000)
-    raise UsageError(
-        f"the run time of '{member.name}' is unknown",
+    raise _unknown(member, entry)
+
+
+def _unknown(member: AppMember, entry: AppModel) -> UsageError:
+    """Return the error for a model whose time is unknown, with the reason and what the user can do."""
+    conversion, table = member.conversion, member.asked.table
+    measured = "set ms_measured to the milliseconds of an inference that you measured"
+    why, way = "", "omit fps, ms and yield"
+    if member.asked.clock is None and entry.ms_measured is None:
+        why, way = "no clock is known", "set board, or clock and core, in app.toml"
+    elif kernels := not_counted(conversion, table):
+        why = f"the instructions of some kernels are unknown on {table.core}: {', '.join(sorted(kernels))}"
+    elif conversion.rows is None or speed.builtin_ops(conversion):
+        why, way = "TFLM runs operators whose time is unknown", f"{way}: inspect lists the operators that stay builtin"
+    return UsageError(
+        f"the run time of '{member.name}' is unknown{why and f', because {why}'}",
         code="time_unknown",
         where=f"models.{member.name}",
-        hint=_hint(member, entry),
+        hint=way if entry.ms_measured is not None else f"{way}, or {measured}",
     )
-
-
-def _hint(member: AppMember, entry: AppModel) -> str:
-    without = "omit fps, ms and yield: inspect lists the operators that stay builtin"
-    if entry.ms_measured is not None:
-        return without
-    known = "set board, or clock and core, in app.toml" if member.asked.clock is None else without
-    return f"{known}, or set ms_measured to the milliseconds of an inference that you measured"
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:

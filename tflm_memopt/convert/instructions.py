@@ -305,12 +305,13 @@ def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | 
     """
     if cost == "time" and timer is not None and timer.esp:
         return cost
-    if cost != "macs" and _not_counted(conversion, table):
+    if cost != "macs" and not_counted(conversion, table):
         return "macs"
     return "instructions" if cost == "time" and timer is None else cost
 
 
-def _not_counted(conversion: Conversion, table: Table) -> set[str]:
+def not_counted(conversion: Conversion, table: Table) -> set[str]:
+    """Return the names of the kernels whose instructions were not counted on the core."""
     rows = conversion.rows
     names = {op.packing.name if op.packing else op.kind.name for op in rows.ops.values()} if rows else set[str]()
     return names - {kernel.split()[0] for kernel in table.kernels}
@@ -318,7 +319,7 @@ def _not_counted(conversion: Conversion, table: Table) -> set[str]:
 
 def demand_counted(conversion: Conversion, table: Table) -> None:
     """Raise UsageError if the instructions of a kernel, such as a float32 convolution, were not counted on the core."""
-    if unknown := _not_counted(conversion, table):
+    if unknown := not_counted(conversion, table):
         raise UsageError(
             f"the instructions of some kernels are unknown on {table.core}",
             code="time_unknown",

@@ -53,7 +53,7 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
     """
     if limits.time is None:
         return limits
-    builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
+    builtins, graph = builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
     rest = _of_operators(graph, builtins, limits.time.clock, round(limits.time.cycles))
     if rest is None:
         raise UsageError(
@@ -80,7 +80,7 @@ def instructions_today(conversion: Conversion, core: str) -> int | None:
     """Return the number of instructions of the original model with CMSIS-NN. Return None if TFLM still runs some
     operators after the rewrite.
     """
-    return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
+    return None if builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
@@ -174,10 +174,11 @@ def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) ->
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
     """Return the clock for the plans of a frontier, or None if the plans' times are unknown."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
-    return clock if same and not _builtin_ops(conversion) else None
+    return clock if same and not builtin_ops(conversion) else None
 
 
-def _builtin_ops(conversion: Conversion) -> list[Op]:
+def builtin_ops(conversion: Conversion) -> list[Op]:
+    """Return the operators with a cost that TFLM runs. A model without any row operator returns no operators."""
     if conversion.rows is None:
         return []
     builtins = {node.op for node in conversion.rows.builtins}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from models import Net
+from property.floats import in_float
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
@@ -237,6 +238,23 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
         optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_an_unknown_time_names_its_reason() -> None:
+    floats = in_float(small(1), 1)
+    answers = {}
+    for what, model, options in (
+        ("clock", small(1), LOW), ("kernels", floats, CLOCKED), ("builtin", unsupported(), CLOCKED),
+    ):  # fmt: skip
+        with pytest.raises(UsageError) as caught:
+            optimize(App({"one": AppModel(model, fps=1), "two": AppModel(small(2))}, options=options))
+        answers[what] = caught.value
+    assert answers["clock"].what.endswith("because no clock is known")
+    assert "kernels are unknown on cortex-m4: CONV_F32" in answers["kernels"].what
+    assert "inspect" not in answers["kernels"].hint
+    assert answers["builtin"].what.endswith("TFLM runs operators whose time is unknown")
+    assert "inspect lists the operators" in answers["builtin"].hint
+    assert all("ms_measured" in answer.hint for answer in answers.values())
 
 
 def test_a_measured_time_is_scaled_by_instructions() -> None:
