@@ -1,5 +1,6 @@
 """Replaces operators that TFLM lacks, so that TFLM can run the model."""
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,8 +22,8 @@ from tflm_memopt.tflm.refused import RANKS
 Shape = tuple[int, ...]
 GATHERED = ("FLOAT32", "INT8")
 """Types that TFLM's GATHER takes."""
-CAST = ("INT16", "BOOL")
-"""Types whose values are cast to float32 without loss before TFLM's kernels move them."""
+CAST = ("INT16", "BOOL", "INT32")
+"""Types whose values become float32 values without loss before TFLM's kernels move them."""
 PADDING = ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
 
 
@@ -31,8 +32,8 @@ def runnable(data: bytes) -> bytes:
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
     STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Some kernels of TFLM that only
-    move values accept neither int16 nor bool, so the values are converted to float32. Operators with invalid operands
-    are not replaced.
+    move values do not accept int16, int32 or bool, so the values are converted to float32. Operators with invalid
+    operands are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -70,23 +71,52 @@ def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
     return steps if tuple(shape) == output.shape else None
 
 
+class Operators:
+    """Builds the operators that replace an operator of the model."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        self.made: list[Any] = []
+
+    def add(self, name: str, inputs: Sequence[int], shape: Shape, dtype: str, output: int | None = None) -> int:
+        """Add an operator, and return its output. If `output` is None, the output is a new tensor."""
+        result = writer.add_tensor(self.tree, "", shape, dtype) if output is None else output
+        self.made.append(writer.operator(writer.add_opcode(self.tree, name), inputs, (result,)))
+        return result
+
+    def constant(self, values: Any) -> int:
+        data = np.array(values, np.int32)
+        return writer.add_tensor(self.tree, "", data.shape, "INT32", buffer=writer.add_buffer(self.tree, data))
+
+    def floats(self, source: int, shape: Shape, dtype: str) -> list[int]:
+        """Return float32 tensors from which whole() computes the values of the type `dtype` again. An int32 value
+        becomes the value of its lower 16 bits and the rest, because float32 does not hold every int32 value.
+        """
+        if dtype != "INT32":
+            return [self.add("CAST", (source,), shape, "FLOAT32")]
+        low = self.add("CAST", (source,), shape, "INT16")
+        rest = self.add("SUB", (source, self.add("CAST", (low,), shape, "INT32")), shape, "INT32")
+        return [self.add("CAST", (part,), shape, "FLOAT32") for part in (low, rest)]
+
+    def whole(self, parts: Sequence[int], shape: Shape, dtype: str, output: int) -> None:
+        if len(parts) == 1:
+            self.add("CAST", parts, shape, dtype, output)
+        else:
+            self.add("ADD", [self.add("CAST", (part,), shape, dtype) for part in parts], shape, dtype, output)
+
+
 def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     steps = _steps(graph, op)
     if steps is None:
         return None
-    source, output = operator.inputs[0], operator.outputs[0]
-    operators = []
-
-    def add(name: str, shape: Shape, output: int) -> int:
-        operators.append(writer.operator(writer.add_opcode(tree, name), (source, _constant(tree, shape)), (output,)))
-        return output
-
+    new, source, output = Operators(tree), operator.inputs[0], operator.outputs[0]
     dtype = graph.tensors[source].dtype
     for one, many in steps:
-        source = add("RESHAPE", one, writer.add_tensor(tree, "", one, dtype))
-        source = add("BROADCAST_TO", many, writer.add_tensor(tree, "", many, dtype))
-    add("RESHAPE", graph.tensors[output].shape, output)
-    return operators
+        source = new.add("RESHAPE", (source, new.constant(one)), one, dtype)
+        source = new.add("BROADCAST_TO", (source, new.constant(many)), many, dtype)
+    shape = graph.tensors[output].shape
+    new.add("RESHAPE", (source, new.constant(shape)), shape, dtype, output)
+    return new.made
 
 
 def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
@@ -98,18 +128,16 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
         operator.opcodeIndex = writer.add_opcode(tree, "SELECT_V2")
         return [operator]
     condition, *choices = op.inputs
-    operators = []
+    new = Operators(tree)
 
     def add(name: str, inputs: Sequence[int], output: int | None = None) -> int:
         shape = np.broadcast_shapes(*(tree.subgraphs[0].tensors[t].shape for t in inputs))
-        made = writer.add_tensor(tree, "", shape, "INT32") if output is None else output
-        operators.append(writer.operator(writer.add_opcode(tree, name), inputs, (made,)))
-        return made
+        return new.add(name, inputs, shape, "INT32", output)
 
     chosen = add("CAST", [condition])
-    masks = chosen, add("SUB", [_constant(tree, [1]), chosen])
+    masks = chosen, add("SUB", [new.constant([1]), chosen])
     add("ADD", [add("MUL", pair) for pair in zip(choices, masks, strict=True)], op.outputs[0])
-    return operators
+    return new.made
 
 
 def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
@@ -118,55 +146,52 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
         return None
     if len(context.input().shape) <= RANKS[op.type][1]:
         return _in_float(tree, graph, op, operator)
-    if context.input().dtype not in GATHERED + CAST:
+    x, count, new = context.input(), context.input().elements, Operators(tree)
+    if x.dtype not in GATHERED + CAST:
         return None
-    x, count = context.input(), context.input().elements
     places = STEP[op.type](context, [np.arange(count, dtype=np.int32).reshape(x.shape)])
-    operators = []
-
-    def add(name: str, inputs: Sequence[int], shape: Shape, dtype: str, output: int | None = None) -> int:
-        made = writer.add_tensor(tree, "", shape, dtype) if output is None else output
-        operators.append(writer.operator(writer.add_opcode(tree, name), inputs, (made,)))
-        return made
-
     shape, result = context.output.shape, op.outputs[0]
-    flat = add("RESHAPE", (x.id, _constant(tree, [count])), (count,), x.dtype)
+    flat = new.add("RESHAPE", (x.id, new.constant([count])), (count,), x.dtype)
     if x.dtype in GATHERED:
-        add("GATHER", (flat, _constant(tree, places)), shape, x.dtype, result)
-        return operators
-    flat = add("CAST", (flat,), (count,), "FLOAT32")
-    add("CAST", (add("GATHER", (flat, _constant(tree, places)), shape, "FLOAT32"),), shape, x.dtype, result)
-    return operators
+        new.add("GATHER", (flat, new.constant(places)), shape, x.dtype, result)
+        return new.made
+    parts = new.floats(flat, (count,), x.dtype)
+    moved = [new.add("GATHER", (part, new.constant(places)), shape, "FLOAT32") for part in parts]
+    new.whole(moved, shape, x.dtype, result)
+    return new.made
 
 
 def _in_float(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Let the operator compute in float32: cast all operands and results that have the type of the first result. An
-    operator that pads its input needs a zero point of 0, because TFLM pads float32 values with 0.
+    """Let the operator compute in float32: cast all operands and results that have the type of the first result. Of
+    int32 operands, cast only the first, because the others are indices. An operator that pads int16 values needs a zero
+    point of 0, because TFLM pads float32 values with 0.
     """
     if not op.outputs or ABSENT in op.inputs or (dtype := graph.tensors[op.outputs[0]].dtype) not in CAST:
         return None
+    moved = [t for t in (op.inputs[:1] if dtype == "INT32" else op.inputs) if graph.tensors[t].dtype == dtype]
     types = [[graph.tensors[t].dtype for t in ends] for ends in (op.inputs, op.outputs)]
-    in_float = [[t.replace(dtype, "FLOAT32") for t in ends] for ends in types]
+    in_float = ["FLOAT32" if t in moved else graph.tensors[t].dtype for t in op.inputs], ["FLOAT32"] * len(op.outputs)
     if accepts(op.type, *types) or not accepts(op.type, *in_float):
         return None
-    moved = [graph.tensors[t] for t in dict.fromkeys((*op.inputs, *op.outputs)) if graph.tensors[t].dtype == dtype]
-    if op.type in PADDING and any(t.quantization is None or t.quantization.zero_point[0] for t in moved):
+    ends = [graph.tensors[t] for t in (*moved, *op.outputs)]
+    if op.type in PADDING and any(t.quantization is None or t.quantization.zero_point[0] for t in ends):
         return None
-    floats = {t.id: writer.add_tensor(tree, "", t.shape, "FLOAT32") for t in moved}
-    cast = writer.add_opcode(tree, "CAST")
-    before = [writer.operator(cast, (t,), (floats[t],)) for t in dict.fromkeys(op.inputs) if t in floats]
-    operator.inputs, operator.outputs = (
-        np.array([floats.get(t, t) for t in ends], np.int32) for ends in (op.inputs, op.outputs)
-    )
-    return [*before, operator, *(writer.operator(cast, (floats[t],), (t,)) for t in op.outputs)]
-
-
-def _constant(tree: Any, values: Any) -> int:
-    data = np.array(values, np.int32)
-    return writer.add_tensor(tree, "", data.shape, "INT32", buffer=writer.add_buffer(tree, data))
+    new = Operators(tree)
+    floats = {t: new.floats(t, graph.tensors[t].shape, dtype) for t in dict.fromkeys(moved)}
+    results: list[list[int]] = []
+    for k in range(len(next(iter(floats.values())))):
+        one = copy.copy(operator)
+        one.inputs = np.array([floats[t][k] if t in moved else t for t in op.inputs], np.int32)
+        results.append([writer.add_tensor(tree, "", graph.tensors[t].shape, "FLOAT32") for t in op.outputs])
+        one.outputs = np.array(results[-1], np.int32)
+        new.made.append(one)
+    for t, *parts in zip(op.outputs, *results, strict=True):
+        new.whole(parts, graph.tensors[t].shape, dtype, t)
+    return new.made
 
 
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
-    **dict.fromkeys((*PADDING, "GATHER", "PACK", "UNPACK", "SPLIT_V", "RESIZE_NEAREST_NEIGHBOR"), _in_float),
+    **dict.fromkeys((*PADDING, "GATHER", "PACK", "PAD", "RESIZE_NEAREST_NEIGHBOR"), _in_float),
+    **dict.fromkeys(("SPLIT", "SPLIT_V", "UNPACK"), _in_float),
 }  # fmt: skip
