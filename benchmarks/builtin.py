@@ -1,7 +1,7 @@
 """Measure the RAM of models that are rewritten with `--ops builtin`.
 
-All sizes are bytes of an arena with 32-bit pointers. The arena contains the model's input. The row "two convolutions"
-is the start of a CIFAR-10 classifier from Stahl's thesis on fused tiling, with random weights.
+All sizes are bytes of an arena that contains the model's input, with 32-bit pointers. The row "two convolutions" is the
+start of a CIFAR-10 classifier from Stahl's thesis on fused tiling, with random weights.
 """
 
 from collections.abc import Mapping

@@ -5,9 +5,9 @@
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
 benchmarks/speed.py does. Cycles are computed from Arm's published timings of instructions (cycles_rules.py). Without
---board, the script assumes flash without wait states. Arm publishes no timings for Cortex-M33 and M7. For M33 and M7,
-the script applies the rules of M4 and states a range of cycles whose error is unknown. The file cycles_published.json
-compares published cycles with estimates.
+--board, the script assumes flash without wait states. For M33 and M7, whose timings Arm does not publish, the script
+applies the rules of M4 and states a range of cycles whose error is unknown. The file cycles_published.json compares
+published cycles with estimates.
 """
 
 import argparse

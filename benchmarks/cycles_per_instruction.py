@@ -1,6 +1,6 @@
 """Compute the cycles of each kernel with benchmarks/cycles.py and write tflm_memopt/analysis/cycles.json.
 
-Programs of public models, random networks and examples/networks run under QEMU. A run simulates the flashes of all
+Programs of public models, random networks and examples/networks run under QEMU, which simulates the flashes of all
 known boards at once. A fit by non-negative least squares divides a kernel's cycles into cycles per instruction and
 additional cycles per iteration.
 

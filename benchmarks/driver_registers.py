@@ -1,5 +1,5 @@
-"""Compare hand-written drivers with drivers that use generated accessors to registers. The script counts bus accesses
-on a simulated bus. The script counts instructions on an RV32 core in QEMU.
+"""Compare hand-written drivers with drivers that use generated accessors: bus accesses on a simulated bus, and
+instructions on an RV32 core in QEMU.
 """
 
 import tempfile

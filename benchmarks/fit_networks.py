@@ -1,4 +1,4 @@
-"""Draw networks from seeds. The script costs.py fits the estimates of instructions to these random networks.
+"""Draw random networks from seeds, for the fit of the estimates of instructions (costs.py).
 
 A seed selects one family of networks, such as image classifiers or rare operators. Each seed from KNOWN_FROM on selects
 a network of tests/known.py.

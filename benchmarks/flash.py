@@ -1,13 +1,13 @@
 """Measures the flash that parts of TFLM and of the C library take.
 
-For the library, the script measures .text and .rodata of a program without kernels (`base`). Each kernel is measured in
-a program that has no other kernel. If two kernels share code, the script counts the shared code twice, so the estimated
-flash of a model is rarely too low.
+For the library, the script measures .text and .rodata of a program without kernels (`base`), and of programs with one
+kernel each. If two kernels share code, the script counts the shared code twice, so the estimated flash of a model is
+rarely too low.
 
 The file of `--tflm` is TFLM's library, built at -Os for Cortex-M4 with -ffunction-sections and -fdata-sections. With
-`--tflm`, the script measures a program with an interpreter and one custom operator (`interpreter`). The script also
-measures the bytes that each TFLM kernel adds, and the library's adapter (`adapter`). On average, a kernel has `shared`
-bytes of code in common with other kernels.
+`--tflm`, the script measures a program with an interpreter and one custom operator (`interpreter`), the bytes that each
+TFLM kernel adds, and the library's adapter (`adapter`). On average, a kernel has `shared` bytes of code in common with
+other kernels.
 
 Usage: python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
    or: python benchmarks/flash.py --write FILE --tflm LIBRARY.a --include DIR ... --source TEXT

@@ -1,6 +1,4 @@
-"""Draw models of single operators from seeds. The script builtin_costs.py counts the instructions of the models. The
-script fits the costs of TFLM's kernels to the counted instructions.
-"""
+"""Draw models of single operators from seeds, for the fit of the costs of TFLM's kernels (builtin_costs.py)."""
 
 import random
 import sys

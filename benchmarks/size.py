@@ -1,9 +1,9 @@
 """Measure the flash and RAM of the C library on each core, with all kernels and with the kernels of one model.
 
-For a model, the script links a program with the model's NAME_library.c. The size of the linked program includes code
-from libc and libgcc, but not the model. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column
-`stack` is the maximum number of stack bytes of an inference under QEMU at -O2. The script fails if .data or .bss is not
-empty, because the library must not have variables.
+For a model, the script links a program with NAME_library.c, and counts the code from libc and libgcc, but not the
+model. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the maximum number of stack
+bytes of an inference under QEMU at -O2. The script fails if .data or .bss is not empty, because the library must not
+have variables.
 """
 
 import subprocess

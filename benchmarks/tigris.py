@@ -1,6 +1,6 @@
 """Compare RAM, slow memory, work and time with the published figures of TiGrIS, a planner for a fast and a slow memory.
 
-The networks have random weights. The repository of TiGrIS states the layers.
+The networks have the layers that TiGrIS' repository states, and random weights.
 """
 
 from collections.abc import Iterator, Sequence

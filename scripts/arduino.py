@@ -2,7 +2,7 @@
 
 The folder FOLDER/tflm-memopt can be copied into a sketchbook's `libraries` folder. The file
 FOLDER/tflm-memopt-VERSION.zip contains the same folder for "Add .ZIP Library". The build copies the C library to src/,
-because Arduino follows no symbolic links. The build also converts the sketches' models.
+because Arduino follows no symbolic links, and converts the sketches' models.
 
 Usage: python scripts/arduino.py [-o FOLDER] (default: build/arduino)
 """

@@ -5,10 +5,8 @@ or 1980-01-01.
 
 Usage: python scripts/dist.py [-o FOLDER] [PACKAGE...]
 
-The PACKAGE `python` is checked by `twine check --strict`.
-The PACKAGE `arduino` is not checked.
-The PACKAGE `platformio` is checked by PlatformIO's parser, schema and packer.
-The PACKAGE `esp-idf` is checked by Espressif's component manager.
+The PACKAGE `python` is checked by `twine check --strict`, `platformio` by PlatformIO's parser, schema and packer, and
+`esp-idf` by Espressif's component manager; `arduino` is not checked.
 """
 
 import argparse

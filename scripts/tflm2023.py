@@ -1,9 +1,9 @@
 """Installs two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, for tests of the C++ adapter.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). The version "SPRING" is TFLM of
-March to May, and is also in Arduino's library manager. The version "SPRING" uses TfLiteRegistration, and declares
-kTfLiteAbort in kernels/circular_buffer.h. The version "AUTUMN" is TFLM of October. The version "AUTUMN" uses
-TFLMRegistration, and declares kTfLiteAbort in micro_context.h.
+March to May, as in Arduino's library manager: it uses TfLiteRegistration, and declares kTfLiteAbort in
+kernels/circular_buffer.h. The version "AUTUMN" is TFLM of October: it uses TFLMRegistration, and declares kTfLiteAbort
+in micro_context.h.
 
 The wheels have a proprietary licence, and no package of this project contains any part of them. The wheels lack
 gemmlowp's headers, which Debian's package libgemmlowp-dev has.

@@ -1,7 +1,5 @@
-"""Counts how many bytes of slow memory a program reads and writes in the C executor, and how many bytes of constants it
-reads.
-
-Tests compare the count with the traffic that lower/traffic.py predicts from the plan.
+"""Counts how many bytes of slow memory and of constants a program accesses in the C executor, to test
+lower/traffic.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""Builds typical networks for microcontrollers with random weights. The script benchmarks/costs.py fits costs to the
-networks of this file.
-"""
+"""Builds typical networks for microcontrollers with random weights, to which benchmarks/costs.py fits costs."""
 
 from collections.abc import Callable, Mapping, Sequence
 

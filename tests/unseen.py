@@ -1,5 +1,5 @@
-"""Builds networks of the kinds that run on microcontrollers. The networks show the error of instruction estimates, so
-never fit an estimate to the networks.
+"""Builds networks of kinds that run on microcontrollers, to measure the error of instruction estimates; never fit an
+estimate to them.
 """
 
 from collections.abc import Callable, Mapping

@@ -10,8 +10,7 @@
     +-- PlanError           the checker rejected a plan, which is a bug of the planner
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what is wrong, where, and what to do. Programs that react to an error read its code. The page
-docs/errors.md explains all codes.
+A message says what is wrong, where, and what to do. Programs that react to an error read its code (docs/errors.md).
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""Describes kernels that compute one float32 output pixel. The kernels add products in the order of rows, columns and
-channels, and add the bias last. TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool
-(kernels/internal/reference) process rows, columns and channels in the same order as the kernels in floats.py.
+"""Describes kernels that compute one float32 output pixel. Like TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool
+and MaxPool (kernels/internal/reference), the kernels add products in the order of rows, columns and channels, and add
+the bias last.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Builds bare-metal programs with semihosting, and runs them on machines that QEMU or Spike simulates.
-
-The program runner.c runs programs that cases.py writes to a file.
-"""
+"""Builds bare-metal programs with semihosting, and runs them on machines that QEMU or Spike simulates."""
 
 import functools
 import hashlib

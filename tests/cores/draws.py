@@ -1,4 +1,4 @@
-"""Draws random programs and random networks. The programs and the converted networks run on emulated cores."""
+"""Draws random programs and random networks for emulated cores."""
 
 import functools
 import random

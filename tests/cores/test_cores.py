@@ -1,6 +1,4 @@
-"""Run random programs and whole models on emulated cores. On each core, the output bytes of a program must be the same
-as on the PC.
-"""
+"""Random programs and whole models give the same output bytes on emulated cores as on the PC."""
 
 import itertools
 from collections.abc import Callable, Iterator

@@ -1,7 +1,6 @@
 """Test that the C library runs as many instructions around ESP-NN's kernels as analysis/esp.json states.
 
-The test runs on an emulated RV32, although some of Espressif's chips have other cores. ESP-NN's functions are empty in
-this test, so that only the library's own instructions are counted.
+ESP-NN's functions are empty in this test, so that only the library's own instructions are counted, on an emulated RV32.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Runs a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts the contents of a model's file. If shapes are wrong, TFLM may access bytes outside a tensor, or leave output
-bytes unwritten. A model whose outputs depend on bytes outside its tensors has no expected outputs.
+If shapes are wrong, TFLM may access bytes outside a tensor, or leave output bytes unwritten. A model whose outputs
+depend on bytes outside its tensors has no expected outputs.
 """
 
 import ctypes

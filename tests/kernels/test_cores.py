@@ -1,4 +1,4 @@
-"""Two threads simulate two cores. Random delays change no output byte, and ThreadSanitizer finds no race."""
+"""Two threads simulate two cores: random delays change no output byte, and ThreadSanitizer finds no race."""
 
 import functools
 import os

@@ -1,6 +1,4 @@
-"""Kernels for packed weights give the same bytes as kernels for any core. On a PC, C code replaces the assembly of
-kernels for packed weights.
-"""
+"""Kernels for packed weights, in C instead of assembly, give the same bytes as kernels for any core."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Test C modules of `optimize app.toml --emit c`. Several models share an arena without an interpreter."""
+"""Test C modules of `optimize app.toml --emit c`, in which several models share an arena without an interpreter."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
-"""The ESP-IDF component registers all sources, and cross compilers accept an emitted program. A function that prints
-its arguments replaces ESP-IDF's idf_component_register().
+"""The ESP-IDF component registers all sources (with a stub of idf_component_register()), and cross compilers accept an
+emitted program.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""The project for STM32CubeIDE builds with Arm's compiler. A program with the project's start-up code runs in QEMU, on
-a machine with the memories of an STM32F405.
+"""The project for STM32CubeIDE builds with Arm's compiler, and its start-up code runs in QEMU with the memories of an
+STM32F405.
 """
 
 from __future__ import annotations

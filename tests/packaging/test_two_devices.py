@@ -1,5 +1,5 @@
-"""Run the commands of examples/two_devices, and run its two sketches as processes on a PC. A socket that loses frames
-replaces the radio.
+"""Run the commands of examples/two_devices, and run its two sketches on a PC, with a socket that loses frames in place
+of the radio.
 """
 
 import json

@@ -1,6 +1,4 @@
-"""Test the settings and the CMakeLists.txt of the Zephyr module. Functions that print their arguments replace Zephyr's
-CMake functions.
-"""
+"""Test the settings and the CMakeLists.txt of the Zephyr module, with stubs of Zephyr's CMake functions."""
 
 import re
 from pathlib import Path

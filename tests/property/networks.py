@@ -1,4 +1,4 @@
-"""Describes random networks by recipes. A recipe is small enough for the message of a failed test."""
+"""Describes random networks by recipes that are small enough for the message of a failed test."""
 
 import math
 from collections.abc import Sequence

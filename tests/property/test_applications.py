@@ -1,6 +1,4 @@
-"""Several models in one arena have the same output bytes as in TFLM. `make soak KIND=apps` runs more random
-applications.
-"""
+"""Several models in one arena have the same output bytes as in TFLM."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""C modules of random networks have the same output bytes as in TFLM. `make soak KIND=modules` runs more modules."""
+"""C modules of random networks have the same output bytes as in TFLM."""
 
 import shutil
 

@@ -1,6 +1,4 @@
-"""Runs drivers on an RV32 in QEMU with a simulated bus. When the drivers' instructions are counted, RAM replaces the
-bus.
-"""
+"""Runs drivers on an RV32 in QEMU with a simulated bus, or with RAM in place of the bus to count instructions."""
 
 import subprocess
 from collections.abc import Sequence

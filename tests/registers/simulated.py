@@ -1,4 +1,4 @@
-"""Runs drivers on the simulated bus (bus.c). The fields of the bus come from SVD files."""
+"""Runs drivers on the simulated bus (bus.c), whose fields come from SVD files."""
 
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence

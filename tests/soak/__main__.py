@@ -1,7 +1,7 @@
 """Run random cases on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
 
-Every case is drawn from a seed. A failed case prints the command that repeats it and, for networks, a small recipe. If
-a process dies, all of its cases are counted as failures. The kind `programs` uses libFuzzer, which needs clang and
+Every case is drawn from a seed, and a failed case prints the command that repeats it and, for networks, a small recipe.
+If a process dies, all of its cases are counted as failures. The kind `programs` uses libFuzzer, which needs clang and
 writes damaged programs to build/soak.
 """
 

@@ -1,6 +1,4 @@
-"""Compile the C++ adapter with TFLM of spring and autumn 2023, and run models between guard bytes. Expected bytes come
-from the official TFLM wheel.
-"""
+"""Run models between guard bytes under TFLM of spring and autumn 2023, with expected bytes from the official wheel."""
 
 import subprocess
 from collections.abc import Sequence

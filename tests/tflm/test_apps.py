@@ -1,6 +1,5 @@
-"""Several interpreters share one MicroAllocator of TFLM of autumn 2023.
-
-Each model gives the original's bytes for any order of inferences.
+"""Several interpreters share one MicroAllocator of TFLM of autumn 2023, and give the original's bytes for any order of
+inferences.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""A network on several devices computes the output bytes of TFLM.
-
-Processes that communicate by sockets simulate the devices.
-"""
+"""A network on several devices, which are simulated by processes with sockets, computes the output bytes of TFLM."""
 
 from pathlib import Path
 from typing import Any

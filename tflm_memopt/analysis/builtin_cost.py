@@ -1,7 +1,7 @@
 """Estimates the instructions of TFLM's own kernels and of CMSIS-NN's kernels.
 
-The file builtin_costs.json has each kernel's instructions per unit of work (builtin_work.py). The script
-benchmarks/builtin_costs.py fits builtin_costs.json to counted instructions of single operators.
+The file builtin_costs.json has each kernel's instructions per unit of work (builtin_work.py), fitted to counted
+instructions of single operators (benchmarks/builtin_costs.py).
 """
 
 from collections import defaultdict

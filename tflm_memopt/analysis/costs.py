@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3). The work of an operator therefore
-includes not only multiply-accumulates, but also reads, writes, and the start of each pixel and iteration. The file
-costs.json has each kernel's instructions per unit of work, fitted to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict instructions poorly (msf-CNN, section 8.3), so the work of an operator also includes
+reads, writes, and the start of each pixel and iteration. The file costs.json has each kernel's instructions per unit of
+work, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json

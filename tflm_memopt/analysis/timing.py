@@ -3,7 +3,7 @@
 The cycles of an instruction depend on its type and on the wait states of the flash. The file cycles.json has each
 kernel's cycles per instruction from the cycle model of benchmarks/cycles.py, and the error of the cycle model. Each
 iteration takes additional cycles, because the code that starts an iteration has more branches and loads than the loops
-of a kernel. Times are unknown for cores whose cycles per instruction are unknown.
+of a kernel.
 """
 
 from __future__ import annotations

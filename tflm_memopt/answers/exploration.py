@@ -1,4 +1,4 @@
-"""Result of explore(): a model's plans. No plan needs both less RAM and less time than another."""
+"""Result of explore(): plans of a model, none of which needs both more RAM and more time than another."""
 
 from dataclasses import dataclass, field
 from typing import Any

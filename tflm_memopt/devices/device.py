@@ -1,10 +1,9 @@
 """Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
 The argument of the process is a JSON object with the device number, the model's path, the number of inferences, the
-timeout in ms, and the folder of custom kernels, inputs and outputs. The process listens on a loopback port, and prints
-the number of the port. The process reads the ports of all devices from standard input. Device 0 reads the inputs and
-writes the outputs. At its end, the process prints a JSON object with the sent and received bytes, and all statuses and
-times.
+timeout in ms, and the folder of custom kernels, inputs and outputs. The process listens on a loopback port, prints the
+port's number, and reads the ports of all devices from standard input. Device 0 reads the inputs and writes the outputs.
+At its end, the process prints a JSON object with the sent and received bytes, and all statuses and times.
 """
 
 import json

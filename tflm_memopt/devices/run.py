@@ -1,6 +1,4 @@
-"""Runs a network on several simulated devices, each of which is a process. Loopback streams link the processes of the
-simulated devices.
-"""
+"""Runs a network on several simulated devices, which are processes linked by loopback streams."""
 
 import contextlib
 import json

@@ -1,8 +1,7 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
 The emitted program first compares the outputs of a stored input with TFLM's outputs on a PC. After the comparison, the
-program runs the model on pictures of a camera, or on the stored input, and prints the results. Users add their own
-sensors and actions.
+program runs the model on pictures of a camera, or on the stored input, and prints the results.
 """
 
 from collections.abc import Callable, Collection

@@ -1,7 +1,6 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-The program of the project uses no drivers, so the user needs to add only the sources of TensorFlow Lite Micro. The file
-.cproject has the chip, the sources, the include paths and the flags.
+The program of the project uses no drivers, so the user needs to add only the sources of TensorFlow Lite Micro.
 """
 
 from tflm_memopt.emit import library

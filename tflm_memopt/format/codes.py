@@ -1,4 +1,4 @@
-"""Codes in the fields of a program. In C, tmo/program.h defines the codes with the prefix TMO_."""
+"""Codes in the fields of a program, which tmo/program.h defines in C with the prefix TMO_."""
 
 import enum
 

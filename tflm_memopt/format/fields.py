@@ -1,7 +1,7 @@
-"""Types of the fields of records, and the layout of a record as a C struct. A record is a frozen dataclass. Programs
-store only fields that are annotated with types of this module. The mapping `DERIVED` states the types of stored
-properties and of item counts, such as `n_items` for the length of `items`. A C struct begins with the fields that
-`C_ORDER` lists. All other fields follow in the order in which the class lists them.
+"""Types of the fields of records, and the layout of a record as a C struct. A record is a frozen dataclass, and
+programs store only its fields that are annotated with types of this module. The mapping `DERIVED` states the types of
+stored properties and of item counts, such as `n_items` for the length of `items`. A C struct begins with the fields
+that `C_ORDER` lists, followed by all other fields in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Describes kernels in Python. The package interprets descriptions, and writes C code for any core."""
+"""Describes kernels in Python, interprets the descriptions, and writes C code for any core."""

@@ -1,7 +1,7 @@
 """Data structures that describe a kernel.
 
 A register holds one number until scripts/schedules.py vectorises a loop. In a vectorised loop, each lane of the core
-runs one iteration. Registers that depend on the loop variable are vectors.
+runs one iteration, and registers that depend on the loop variable are vectors.
 
 The vocabulary is that of vMCU (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore.
 """

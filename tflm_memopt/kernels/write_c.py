@@ -1,4 +1,4 @@
-"""Writes a kernel as C for any core. Registers of a kernel become C variables."""
+"""Writes a kernel as C for any core, with a C variable for each register."""
 
 import re
 import textwrap

@@ -1,5 +1,5 @@
 """Lists the operators that run row by row. For each operator, the table OPSET has a parsing function and the operator's
-constraints. The constraints are checked in the order of the table.
+constraints, in the order of checking.
 """
 
 from collections.abc import Callable, Mapping, Sequence

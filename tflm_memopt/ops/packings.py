@@ -1,5 +1,5 @@
 """Decides which operators run in the fast kernels of a core family. A fast kernel must compute exactly what TFLM
-computes. Operators without a packing run in generic kernels.
+computes.
 """
 
 import math

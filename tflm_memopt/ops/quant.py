@@ -1,7 +1,6 @@
-"""Computes the integer multipliers and limits of TFLM's kernels, bit by bit. The scales in a model are float32. The
-last bit of a multiplier depends on whether TFLM computes a product or quotient in float32 or in double. Each docstring
-names the corresponding function of TFLM. A function named without a file is in
-tensorflow/lite/kernels/internal/quantization_util.cc.
+"""Computes the integer multipliers and limits of TFLM's kernels, bit by bit. The scales are float32, and the last bit
+of a multiplier depends on whether TFLM computes a product or quotient in float32 or in double. Each docstring names the
+function of TFLM, which is in tensorflow/lite/kernels/internal/quantization_util.cc if no file is named.
 """
 
 import math

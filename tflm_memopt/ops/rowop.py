@@ -1,6 +1,6 @@
 """Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. The
-property `Window.rows` states the input rows that an iteration reads. If an operator has no window, `RowOp.access`
-states the input rows. An iteration does not read rows outside the input.
+property `Window.rows` or, without a window, `RowOp.access` states the input rows that an iteration reads. An iteration
+does not read rows outside the input.
 """
 
 from collections.abc import Iterator

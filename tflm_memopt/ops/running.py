@@ -1,8 +1,8 @@
 """Computes a mean over a sliding input by adding new rows to sums in a state, and subtracting old rows.
 
-One state has the sums. Another state keeps the input rows that were added to the sums. A reset fills the two states of
-a sliding mean with zeros. Addition and subtraction of int32 sums are exact. A row that depends on padding is added to
-the sums of one inference only, and is not kept in a state.
+One state has the sums, and another state keeps the input rows that were added to the sums. A reset fills the two states
+of a sliding mean with zeros. A row that depends on padding is added to the sums of one inference only, and is not kept
+in a state.
 """
 
 from collections.abc import Sequence

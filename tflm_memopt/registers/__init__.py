@@ -1,3 +1,1 @@
-"""Generates register interfaces for the drivers around a model (chapter 6 of the dissertation on fused tiling). The
-function generate() in generate.py runs all steps.
-"""
+"""Generates register interfaces for the drivers around a model (chapter 6 of the dissertation on fused tiling)."""

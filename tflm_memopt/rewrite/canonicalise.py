@@ -1,6 +1,5 @@
-"""Rewrites a graph to use fewer types of operators, so that more operators run row by row.
-
-No rewrite changes an output byte of the model.
+"""Rewrites a graph to use fewer types of operators, so that more operators run row by row, without changing an output
+byte.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Implements `--int8-io`: the int8 tensors after QUANTIZE and before DEQUANTIZE become the model's inputs and outputs.
 
-With `--int8-io`, the caller converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) *
-scale. The caller converts uint8 values by q = u - 128.
+The caller converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale, and uint8 values
+by q = u - 128.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Cuts a model into models that run one after the other. Each model passes one tensor to the next model."""
+"""Cuts a model into models that run one after the other, each of which passes one tensor to the next."""
 
 from collections.abc import Sequence
 from itertools import pairwise

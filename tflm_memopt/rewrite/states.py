@@ -1,8 +1,7 @@
 """Turns resource variables into states: tensors that persist between inferences.
 
-A variable is a state if each inference first reads the variable and then assigns it once. Any variable that is not a
-state stays a resource variable of TFLM. The operators READ_VARIABLE and VAR_HANDLE of a state are removed, and a
-CALL_ONCE that only fills states with initial values is removed.
+A variable is a state if each inference first reads the variable and then assigns it once. The operators READ_VARIABLE
+and VAR_HANDLE of a state are removed, and a CALL_ONCE that only fills states with initial values is removed.
 
 At a reset, TFLM fills all bytes of a variable with the zero point of the assigned tensor (micro_resource_variable.cc).
 """

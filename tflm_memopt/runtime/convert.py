@@ -1,7 +1,6 @@
 """Repeats TFLM's arithmetic of QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
 
-The option `--int8-io` removes QUANTIZE and DEQUANTIZE from a model, so `verify` computes the removed operators. Tests
-compare the functions of convert.py with the operators of TFLM's wheel.
+The option `--int8-io` removes QUANTIZE and DEQUANTIZE from a model, so `verify` computes the removed operators.
 """
 
 from collections.abc import Callable

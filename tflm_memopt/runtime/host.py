@@ -1,6 +1,4 @@
-"""Runs programs in the C executor on this machine (custom_ops/host). The function run_guarded() checks all writes of a
-run.
-"""
+"""Runs programs in the C executor on this machine (custom_ops/host)."""
 
 import ctypes
 import enum

@@ -1,7 +1,7 @@
 """Runs a whole model on this machine without TFLM, one operator at a time, with every tensor in its own buffer.
 
 The C library's reference kernels compute the operators, and convert.py computes QUANTIZE and DEQUANTIZE. A model with
-operators that the library lacks needs TFLM's wheel. Tests compare the outputs with the outputs of TFLM's wheel.
+operators that the library lacks needs TFLM's wheel.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Finds the compiled host libraries and the C compiler of this machine. CMake installs the libraries in the folder of
-native.py.
-"""
+"""Finds the compiled host libraries and the C compiler of this machine."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Runs models under TFLM in a separate process (worker.py). The process runs until the caller ends."""
+"""Runs models under TFLM in a separate process (worker.py), which runs until the caller ends."""
 
 import atexit
 import contextlib

@@ -1,4 +1,4 @@
-"""Chooses an inference for a self-test. The outputs must change if two inputs of the inference are exchanged."""
+"""Chooses an inference for a self-test, whose outputs change if two inputs are exchanged."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise

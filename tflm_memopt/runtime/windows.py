@@ -1,4 +1,4 @@
-"""Runs a model with a sliding input on a sequence. Each inference gets only the new rows of the sequence."""
+"""Runs a model with a sliding input on a sequence, of which each inference gets only the new rows."""
 
 from dataclasses import replace
 

@@ -2,9 +2,8 @@
 
 A crash in native code ends only the process of one model. Each model runs in a fork of the worker, so that Python
 imports its modules only once. A line of standard input starts a fork and is a JSON list: [DIR, RUNS, OUTPUTS, INPUT,
-RESETS, CORES]. The worker prints the exit code of the fork. The folder DIR contains the files MODEL and INPUTS. After
-all runs, the fork writes the files OUTPUTS and LOG into DIR. The file LOG has TFLM's output with the sizes of the
-arena.
+RESETS, CORES]. The worker prints the exit code of the fork. The folder DIR contains the files MODEL and INPUTS, and the
+fork writes the files OUTPUTS and LOG, which has TFLM's output with the sizes of the arena.
 """
 
 import contextlib

@@ -4,9 +4,9 @@ The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micr
 the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
 operator allocates. The arena starts at a 16-byte boundary, as TFLM requires.
 
-Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays.
-During AllocateTensors, the head holds scratch requests, temporary tensors and the planner's arrays. After
-AllocateTensors, the head holds activations and scratch buffers.
+Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. The
+head holds scratch requests, temporary tensors and the planner's arrays during AllocateTensors, and activations and
+scratch buffers afterwards.
 """
 
 import bisect

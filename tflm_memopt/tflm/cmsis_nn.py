@@ -1,10 +1,9 @@
 """Allocations of TFLM's CMSIS-NN kernels that differ from the allocations of the reference kernels.
 
 The sources are TFLM's kernels in tensorflow/lite/micro/kernels/cmsis_nn and CMSIS-NN's functions
-arm_*_get_buffer_sizes_*. The kernels are built for speed, as in TFLM's Makefile. The sizes are for gcc and clang. If
-Arm Compiler compiles TFLM, pointwise convolutions need a few hundred bytes more. The argument `mve` selects the sizes
-for Helium instead of the DSP extension. On a core that has neither Helium nor the DSP extension, TFLM needs less memory
-than the module predicts.
+arm_*_get_buffer_sizes_*. The kernels are built for speed, as in TFLM's Makefile, by gcc or clang; with Arm Compiler,
+pointwise convolutions need a few hundred bytes more. The argument `mve` selects the sizes for Helium instead of the DSP
+extension. On a core that has neither Helium nor the DSP extension, TFLM needs less memory than the module predicts.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Lists the buffers that TFLM's planner places, with their lifetimes: activations and the kernels' scratch buffers.
 
 The code follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
-scopes. Each operator opens an allocation scope, and so does each subgraph that a control flow operator calls.
+scopes: each operator opens a scope, and so does each subgraph that a control flow operator calls.
 """
 
 import struct

@@ -7,10 +7,10 @@ x 112 = 5488 bytes.
 The authors of arXiv 2605.09357 use Teensy 4.1 boards, and split the kernels of MobileNetV2 1.0 at 224 x 224 pixels. The
 paper's repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three
 devices reads and computes in each layer. For each layer, the script adds the input bytes and the output bytes of a
-device. The script takes the largest sum as the device's RAM. tflm-memopt splits all layers by channels.
+device, and takes the largest sum as the device's RAM. tflm-memopt splits all layers by channels.
 
-Weights are random, because the number of sent bytes does not depend on the weights. Each device is simulated by a
-process that runs TFLM. The processes communicate over loopback.
+Weights are random, because the number of sent bytes does not depend on the weights. Processes that run TFLM and
+communicate over loopback simulate the devices.
 """
 
 import tempfile

@@ -1,5 +1,4 @@
-"""Plan the applications of Table 6.6 of Minakova's thesis (chapter 6). The CNNs of the applications are cut into
-partitions.
+"""Plan the applications of Table 6.6 of Minakova's thesis (chapter 6), whose CNNs are cut into partitions.
 
 The networks are int8 models with random weights. As in the thesis, megabytes are computed for float32 weights and
 activations.

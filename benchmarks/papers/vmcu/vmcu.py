@@ -1,10 +1,9 @@
 """Rewrite the bottlenecks of vMCU's Table 2 (Zheng et al.) as int8 models.
 
-For tflm-memopt, the script states the size of the arena's head in bytes. The head has inputs, outputs, rolling buffers,
-sums and loop counters of the whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section
-4), and 1 kB is 1000 B. The table has two plans for each bottleneck. One plan computes each pixel once, and the other
-plan may compute pixels several times. For each output pixel, vMCU's kernel computes all pixels under the depthwise
-layer's window again (section 5.2).
+For tflm-memopt, the script states the bytes of the arena's head: inputs, outputs, rolling buffers, sums and loop
+counters of the whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is
+1000 B. For each bottleneck, one plan computes each pixel once, and the other plan may compute pixels several times. For
+each output pixel, vMCU's kernel computes all pixels under the depthwise layer's window again (section 5.2).
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The verifier accepts the graph after each step of a conversion. Each rule of the verifier finds a broken graph."""
+"""The verifier accepts the graph after each step of a conversion, and each of its rules finds a broken graph."""
 
 from collections.abc import Callable
 from dataclasses import replace

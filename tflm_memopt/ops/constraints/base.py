@@ -1,8 +1,8 @@
-"""A constraint on an operator is a function. The function's docstring is the message to users. A constraint returns
-None for an operator that fulfils the constraint. For an operator that violates the constraint, the constraint returns a
-text that names the wrong tensor or field and its value. `opset.OPSET` lists the constraints of each operator type.
-Constraints are checked in the order of `opset.OPSET`, so a constraint may rely on earlier constraints. No constraint
-compares an output's shape with the inputs, because models with wrong shapes are not rewritten (`tflm/shapes.py`).
+"""A constraint on an operator is a function whose docstring is the message to users. A constraint returns None for an
+operator that fulfils the constraint, and otherwise a text that names the wrong tensor or field and its value.
+`opset.OPSET` lists the constraints of each operator type in the order of checking, so a constraint may rely on earlier
+constraints. No constraint compares an output's shape with the inputs, because models with wrong shapes are not
+rewritten (`tflm/shapes.py`).
 """
 
 import ast

@@ -2,8 +2,7 @@
 is set.
 
 Large right matrices occur in attention over long sequences. The rule transposes a right matrix, or divides the matrix
-into parts. Each part of the matrix gives some columns of the product. The order in which values are added stays the
-same.
+into parts, each of which gives some columns of the product. The order in which values are added stays the same.
 """
 
 import math

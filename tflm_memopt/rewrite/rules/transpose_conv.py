@@ -1,4 +1,4 @@
-"""Removes the operand of TRANSPOSE_CONV that holds the output's shape. TFLM ignores the shape operand."""
+"""Removes the operand of TRANSPOSE_CONV that holds the output's shape, which TFLM ignores."""
 
 from dataclasses import replace
 
