@@ -1,4 +1,4 @@
-"""Make the generated tables of docs/ and README.md. A table is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+"""Make the generated tables of docs/ and README.md, each between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 
     python -m benchmarks ram --models DIR                   print a table about the models in a folder
     python -m benchmarks --check --models DIR --nets DIR    list outdated tables; exit with 1 if there are any

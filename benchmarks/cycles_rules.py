@@ -178,9 +178,7 @@ cycles for P. The cycle model uses 3 cycles for LDR PC and 2 cycles for all othe
 best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""Number of cycles of a division. The manuals state 2 to 12 cycles for a division, depending on the quotient's leading
-bits.
-"""
+"""Number of cycles of a division, which depends on the quotient's leading bits (2 to 12 cycles in the manuals)."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip

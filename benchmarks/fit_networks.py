@@ -191,9 +191,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw a network that may have any operator, as in the random tests. If the argument `wide` is true, activations
-    are int16.
-    """
+    """Draw a network that may have any operator, as in the random tests, with int16 activations if `wide` is true."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -301,9 +299,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw networks that average a sliding window. When a row enters the window, the network updates the sums of the
-    window.
-    """
+    """Draw networks that average a sliding window by updating sums when a row enters the window."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
-    """Return a Markdown table. The first `left` columns are aligned left, and all other columns are aligned right.
+    """Return a Markdown table whose first `left` columns are aligned left, and whose other columns are aligned right.
 
     >>> print(markdown(["net", "bytes"], [["a", "1"]]))
     | net | bytes |

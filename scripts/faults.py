@@ -65,9 +65,7 @@ class Fault:
 class Outcome:
     fault: str
     caught: str
-    """The tests that found the fault: "named", "quick" or "slow". If no test failed, the field `caught` is
-    "survived".
-    """
+    """The tests that found the fault ("named", "quick" or "slow"), or "survived" if no test failed."""
     test: str
     seconds: float
 

@@ -64,8 +64,8 @@ def library_function(
 ) -> str:
     """Return the definition of a C function.
 
-    The text `head` is the declaration of the function. The text `ends` is the last statement of the function. The
-    mapping `given` has the C expression of each extent, parameter or tensor.
+    The texts `head` and `ends` are the declaration and the last statement of the function. The mapping `given` has the
+    C expression of each extent, parameter or tensor.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, _writer(table)))

@@ -224,9 +224,7 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Replace operations for which the core has no instruction. The argument `into` is a function that returns
-    replacement statements for an operation.
-    """
+    """Replace operations for which the core has no instruction by the statements that the function `into` returns."""
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         names = iter(range(10_000))

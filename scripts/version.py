@@ -1,7 +1,6 @@
 """Print the project's version, or set it in all files except CHANGELOG.md.
 
-If files state different versions, the exit status is 1. With `--tag v1.2.3`, the project's version is compared with the
-tag.
+The exit status is 1 if files state different versions or, with `--tag v1.2.3`, another version than the tag.
 
 Usage: python scripts/version.py [--tag TAG] [VERSION]
 """

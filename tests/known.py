@@ -294,7 +294,7 @@ def densenet(net: Net) -> bytes:
 
 
 def shuffled(net: Net) -> bytes:
-    """Add layers like ShuffleNet's, but without a shuffle. Half of the channels bypass the convolutions."""
+    """Add layers like ShuffleNet's, but without a shuffle: half of the channels bypass the convolutions."""
     y = conv(net, net.input((1, 32, 32, 3)), 32, 3, 2)
     for _ in range(3):
         first, second = split(net, y, 3, 2)

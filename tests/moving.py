@@ -101,7 +101,7 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add a STRIDED_SLICE that selects the same elements as Python slices. The axes in `shrink` are removed from the
+    """Add a STRIDED_SLICE that selects the same elements as Python slices, and removes the axes in `shrink` from the
     output.
     """
     begin = [0 if s.start is None else s.start for s in slices]

@@ -93,7 +93,7 @@ def optimize(
 def optimize_planned(
     model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> tuple[Optimized, Planned | None]:
-    """Return the result of optimize() and the checked plan. The plan is None if the model stays unchanged."""
+    """Return the result of optimize() and the checked plan, which is None if the model stays unchanged."""
     started = time.monotonic()
     progress("reading", 0, 0)
     given = loaded(model, name)
@@ -114,7 +114,7 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Split a network among several linked devices. Each device of the network gets its own model.
+    """Split a network among several linked devices, and make a model for each device.
 
     The plans of all devices are checked together. The argument `devices` is the number of devices. Device 0 has the
     input and gets the output of the network. A link has a rate in bytes per second and a latency in milliseconds, such

@@ -30,7 +30,7 @@ NOT_IN_NAMES = frozenset('<>:"/\\|?*')
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }
-"""File names for which Windows opens a device. Windows also opens the device if an extension follows the name."""
+"""File names for which Windows opens a device, even if an extension follows."""
 NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
@@ -94,7 +94,7 @@ class Loaded(NamedTuple):
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
-    """Return a model's bytes and name. By default, the name is the name of the model's file. Raises the same errors as
+    """Return a model's bytes and name, which by default is the name of the model's file. Raises the same errors as
     read_model().
     """
     name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
@@ -202,7 +202,7 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes], sources: Iterable[Path] = ()) -> list[Path]:
-    """Write all files and return their paths. If one file cannot be written, no file is written at all.
+    """Write all files and return their paths, or write no file if one file cannot be written.
 
     Missing folders are created, and removed after a failure. Ctrl-C has no effect until all files are written. Raises
     UsageError if a path is not writable, or if a file would overwrite a model in `sources`.

@@ -17,7 +17,7 @@ MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: float | str) -> int:
-    """Parse a size in bytes. "20kB" means 20,000 bytes, and "64KiB" and "64K" mean 65,536 bytes.
+    """Parse a size in bytes, such as "20kB" (20,000 bytes), "64KiB" or "64K" (65,536 bytes).
 
     Raises UsageError for invalid text, and for a small number without a unit, such as "16".
 
@@ -89,7 +89,7 @@ def link(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Sizes of a device's RAM and flash in bytes. None stands for unlimited flash."""
+"""Sizes of a device's RAM and flash in bytes, or None for unlimited flash."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
@@ -126,7 +126,7 @@ def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapp
 
 
 def is_number(value: Any, kind: Any = Real) -> bool:
-    """Return whether a value is a finite number of the type `kind`. Booleans are not numbers.
+    """Return whether a value is a finite number of the type `kind`, where booleans are not numbers.
 
     >>> is_number(2), is_number("2"), is_number(True), is_number(float("nan"))
     (True, False, False, False)

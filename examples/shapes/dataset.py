@@ -1,4 +1,4 @@
-"""Draw shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them. Equal seeds give equal images.
+"""Draw shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them, which are equal for equal seeds.
 
 Each shape has a function that returns the outline's distance from the centre at an angle.
 """

@@ -124,7 +124,7 @@ def softmax(b: Builder) -> None:
 
 
 def _log_of(b: Builder, total: Reg) -> Reg:
-    """Return ln(a) in Q5.26 for a >= 1 in Q12.19. A quotient of polynomials approximates the logarithm near 1.
+    """Return ln(a) in Q5.26 for a >= 1 in Q12.19, approximated near 1 by a quotient of polynomials.
 
     Source in TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
     """

@@ -1,4 +1,4 @@
-/* Starts a program on a Cortex-M in QEMU. Semihosting prints text, and SysTick counts instructions (with -icount). */
+/* Starts a program on a Cortex-M in QEMU, where semihosting prints text, and SysTick counts instructions (with -icount). */
 #include <stddef.h>
 
 #include "core.h"

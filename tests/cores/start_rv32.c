@@ -1,4 +1,4 @@
-/* Starts a program on RISC-V in QEMU or Spike. The register minstret counts instructions. */
+/* Starts a program on RISC-V in QEMU or Spike, where the register minstret counts instructions. */
 #include "core.h"
 
 extern uint32_t core_data[], core_data_end[], core_data_load[], core_bss[], core_bss_end[];

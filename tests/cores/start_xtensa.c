@@ -1,4 +1,4 @@
-/* Starts a program on an Xtensa lx106 in QEMU. Simcalls print text, and the register CCOUNT counts instructions (with -icount). */
+/* Starts a program on an Xtensa lx106 in QEMU, where simcalls print text, and CCOUNT counts instructions (with -icount). */
 #include <string.h>
 
 #include "core.h"

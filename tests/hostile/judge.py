@@ -113,7 +113,7 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[Any, str]]:
-    """Run functions in child processes. For each function, yield (result, "") or (None, error text)."""
+    """Run functions in child processes, and yield (result, "") or (None, error text) for each function."""
     done = 0
     while done < len(work):
         reader, writer = os.pipe()

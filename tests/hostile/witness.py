@@ -91,7 +91,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
     """Return a model whose tensors share one memory without overlaps. An additional input and an additional output
     of the model each span the whole shared memory.
 
-    Each tensor of the returned memory is filled with `value`. Random bytes lie between the tensors and after each
+    Fill each tensor of the returned memory with `value`, and put random bytes between the tensors and after each
     constant.
     """
     rng = np.random.default_rng(gap)

@@ -72,7 +72,7 @@ def inputs_of(data: bytes, seed: int) -> list[Inputs]:
 
 
 def examine_float(recipe: Recipe, options: ConversionOptions | None = None) -> bool:
-    """Check the outputs of a rewritten float32 network. Return whether the converter rewrote the network."""
+    """Check the outputs of a rewritten float32 network, and return whether the converter rewrote the network."""
     data = in_float(build(recipe), recipe.seed, 0.05 if recipe.seed % 3 == 0 else 0.0)
     try:
         before = original(data)

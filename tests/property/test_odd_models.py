@@ -232,7 +232,9 @@ def tensors_placed_by_another_tool(net: Net) -> bytes:
 
 @odd
 def weights_that_are_all_alike(net: Net) -> bytes:
-    """All weights of the first filter are -128, which no converter writes. All weights of the second filter are 0."""
+    """All weights of the first filter are -128, which no converter writes, and all weights of the second filter are
+    0.
+    """
     y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
     net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
     z = net.depthwise_conv2d(y)
@@ -249,9 +251,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def padded_views_of_another_zero_point(net: Net) -> bytes:
-    """PAD's output and the reshaped tensor have different zero points. TFLM pads with the zero point of
-    PAD's output.
-    """
+    """TFLM pads with the zero point of PAD's output, which differs from the zero point of the reshaped tensor."""
     steps = net.reshape(net.pad(net.input((1, 24, 4)), [(0, 0), (1, 2), (0, 0)]), (1, 1, 27, 4))
     image = net.reshape(net.pad(first(net), [(0, 0), (1, 0), (0, 2), (0, 0)]), (1, 9, 10, 4))
     for view in steps, image:

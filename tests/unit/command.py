@@ -39,7 +39,7 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """Return a model with long rows. In tiles, the model needs less memory but more kernel calls than in whole rows."""
+    """Return a model with long rows, which needs less memory but more kernel calls in tiles."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))

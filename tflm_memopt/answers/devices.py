@@ -77,13 +77,13 @@ class DevicesReport:
     overlap: tuple[int, ...]
     """Operators that are split by rows without an exchange of rows (FTP)."""
     channels: tuple[int, ...]
-    """Operators whose output channels are split (FDT, fan-out). With fan-out, each device stores only the weights of
-    its own output channels.
+    """Operators whose output channels are split, so that each device stores only the weights of its own channels (FDT,
+    fan-out).
     """
     inputs: tuple[int, ...]
-    """Operators whose input channels are split (FDT, fan-in). With fan-in, each device computes partial sums."""
+    """Operators whose input channels are split, so that each device computes partial sums (FDT, fan-in)."""
     whole: tuple[int, ...]
-    """Unsplit operators. By default, unsplit operators run on the first device."""
+    """Unsplit operators, which by default run on the first device."""
     split_weights: tuple[int, ...]
     """For each device, the number of bytes of split weights that the device stores."""
     original_split_weights: int

@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report and its plan. The plan of an unchanged model is None."""
+    """A rewritten model with its report and its plan, or an unchanged model with the plan None."""
 
     model: bytes
     plan: Plan | None
@@ -68,8 +68,7 @@ class Optimized:
         labels: Sequence[str] = (),
         inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
-        """Write all files into a folder and return their paths. If one file cannot be written, no file is written at
-        all.
+        """Write all files into a folder and return their paths, or write no file if one file cannot be written.
 
         The original model is never overwritten.
         """

@@ -69,7 +69,7 @@ class StageReport:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A group of interleaved operators. An operator is named by its index in the original model."""
+    """A group of interleaved operators, which are named by their indices in the original model."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
@@ -142,9 +142,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding input. Each inference adds `new` rows to the sliding input, which is full after `inferences`
-    inferences.
-    """
+    """A sliding input: each inference adds `new` rows, and after `inferences` inferences the input is full."""
 
     rows: int
     new: int
@@ -187,7 +185,7 @@ class MemoriesReport:
 
     fast: int
     slow: int
-    """Number of bytes that the model needs in slow memory. Slow memory is not part of the arena."""
+    """Number of bytes that the model needs in slow memory, which is not part of the arena."""
     slow_read: int
     slow_written: int
     weights_read: int
@@ -276,9 +274,7 @@ class Report:
     planned_for: str = ""
     """Kernel library for which `--ops builtin` made the model: a value of `--kernels`, or "any"."""
     in_parts: tuple[Tiling, ...] = ()
-    """Chains of builtin operators that were cut into parts. The indices of the operators are those in the original
-    model.
-    """
+    """Chains of builtin operators that were cut into parts, with the operators' indices in the original model."""
     to_register: tuple[str, ...] = ()
     """Types of builtin operators that the rewritten model needs, but the original model does not."""
     cores: tuple[CoreReport, ...] = ()

@@ -24,17 +24,13 @@ class AppModel:
     options: Options = field(default_factory=dict)
     """Options of optimize() that replace the application's options for the model."""
     retain: bool | Collection[int | str] = False
-    """Indices or names of outputs that stay valid until the model runs again. The value True selects all outputs of the
-    model.
-    """
+    """Indices or names of outputs that stay valid until the model runs again, or True for all outputs."""
     fps: float | None = None
     """Number of inferences per second that the model must reach."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute. The estimated times of all plans of the model are scaled
-    to match the measurement.
-    """
+    """Measured milliseconds of an inference without recompute, to which the estimated times of all plans are scaled."""
     pipeline: Sequence[int | str] = ()
     """Operators at which the model is cut into models NAME_1, NAME_2, ... An operator is given by its index or by the
     name of its output.
@@ -52,7 +48,7 @@ class App:
     models: Mapping[str, AppModel]
     """Models of the application by name. The names of written files and of C identifiers contain the model's name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Sets of model names. The models of a set may all run at the same time."""
+    """Sets of model names, where the models of a set may all run at the same time."""
     yields: float | None = None
     """Maximum milliseconds between two pauses of a model, or None if no model pauses.
 

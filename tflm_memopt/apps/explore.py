@@ -28,7 +28,7 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """For each model, the plans that no other plan beats in both memory and work. An unchanged model has no plans."""
+    """For each model, the plans that no other plan beats in both memory and work, or none for an unchanged model."""
     choices: Choices
     kept: Sequence[Sequence[int]]
     """For each model, the indices of the plans that keep the model's time limit."""

@@ -105,9 +105,7 @@ class AppOptimized:
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write all files into a folder and return their paths. If one file cannot be written, no file is written at
-        all.
-        """
+        """Write all files into a folder and return their paths, or write no file if one file cannot be written."""
         models = (entry.model for entry in self.app.models.values())
         sources = [Path(model) for model in models if isinstance(model, (str, PathLike))]
         return write_files(paths_below(Path(folder), generic.files(self, emit)), sources)

@@ -154,9 +154,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names of written files for the answer. For files in a subfolder, only the name of the subfolder is
-    returned.
-    """
+    """Return the names of written files for the answer, or only the name of the subfolder for files in a subfolder."""
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)

@@ -54,7 +54,7 @@ def say(error: MemoptError) -> int:
 
 
 def typed(error: Exception) -> MemoptError:
-    """Convert any exception to a MemoptError. Unexpected exceptions get the code "internal_error"."""
+    """Convert any exception to a MemoptError, by default with the code "internal_error"."""
     if isinstance(error, MemoptError):
         return error
     if isinstance(error, OSError):

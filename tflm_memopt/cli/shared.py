@@ -56,7 +56,7 @@ def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict
 
 
 def fitted(args: argparse.Namespace, found: Fits) -> int:
-    """Return 0 if the model fits all named boards. Without named boards, the model must fit at least one board."""
+    """Return 0 if the model fits all named boards or, without named boards, at least one board."""
     shown = found.boards if args.all or args.boards else found.nearest(MOST_BOARDS)
     enough = all if args.boards else any
     fits = enough(row.rewritten.fits for row in found.boards)

@@ -25,8 +25,8 @@ BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """Return open streams to all devices, with None for the device itself. Each device connects to all devices with
-    lower numbers.
+    """Connect to all devices with lower numbers, and return open streams to all devices, with None for the device
+    itself.
     """
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):

@@ -57,7 +57,7 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 class DeviceSharding(enum.Enum):
     WHOLE = "whole"
-    """One device runs all of the operator. If no device is chosen, the first device runs the operator."""
+    """One device runs all of the operator, by default the first device."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
@@ -206,7 +206,7 @@ class _Sharder(Tiles):
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a sent tensor and the receiving device to the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Sent tensors. The key is the output of SEND, which is also the input of RECEIVE."""
+    """Sent tensors by the output of SEND, which is also the input of RECEIVE."""
 
     def sharded(self) -> DeviceGraphs:
         for t in (*self.graph.inputs, *(t for t in self.graph.outputs if self.graph.tensors[t].constant)):

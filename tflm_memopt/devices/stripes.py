@@ -56,7 +56,7 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 
 
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
-    """Return the stripes of consecutive operators, by Op.index. Devices exchange no rows while the operators run.
+    """Return the stripes of consecutive operators that exchange no rows, by Op.index.
 
     Each device computes an equal part of the last outputs, and all earlier rows that its part needs.
     """

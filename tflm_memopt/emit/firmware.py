@@ -20,14 +20,12 @@ STREAM = 8
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return the flash that a .tflite file takes under TFLM. If `interpreter` is false, return the flash of the model's
-    C module.
-    """
+    """Return the flash that a .tflite file takes under TFLM or, if `interpreter` is false, as a C module."""
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return the flash of one firmware with several models. The models share operators and library code."""
+    """Return the flash of one firmware with several models, which share operators and library code."""
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)

@@ -37,7 +37,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return the inputs and outputs of a C module. All C names start with `prefix`. Raises UsageError for unknown
+    """Return the inputs and outputs of a C module, with C names that start with `prefix`. Raises UsageError for unknown
     types.
     """
     sides = (("input", graph.inputs), ("output", graph.outputs))

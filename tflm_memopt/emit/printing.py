@@ -16,7 +16,7 @@ def printable(text: str) -> str:
 
 
 def to_json(document: Mapping[str, Any]) -> str:
-    """Return a readable JSON document. Floats that JSON lacks, such as NaN, become strings."""
+    """Return a readable JSON document, with strings for floats that JSON lacks, such as NaN."""
     return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
 
 

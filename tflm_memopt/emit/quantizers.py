@@ -11,7 +11,9 @@ C_TYPES: Mapping[str, str] = {
     "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
     "FLOAT16": "uint16_t", "BOOL": "uint8_t",
 }  # fmt: skip
-"""C types by element type of the tensor. C11 has no half-precision type, so a FLOAT16 element is a 16-bit integer."""
+"""C types by element type of the tensor; a FLOAT16 element is a 16-bit integer, because C11 has no half-precision
+type.
+"""
 LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
 

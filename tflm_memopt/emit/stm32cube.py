@@ -18,7 +18,7 @@ STACK = 4096
 
 
 FPUS = {"Cortex-M4F": "fpv4-sp-d16", "Cortex-M33": "fpv5-sp-d16", "Cortex-M7": "fpv5-d16"}
-"""Maps a core to the argument of the compiler option -mfpu. Cores without an entry have no FPU."""
+"""Maps each core with an FPU to the argument of the compiler option -mfpu."""
 SINGLE = "STM32F74"
 """Start of the names of chips whose Cortex-M7 computes only in single precision."""
 AXI = "STM32H7"

@@ -55,7 +55,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input tensor in RAM with a stride for each axis. The last stride may be omitted if it is 1."""
+        """Declare an input tensor in RAM with a stride for each axis, of which the last may be omitted if it is 1."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -63,12 +63,14 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), aligned=aligned))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """Declare an input tensor whose rows are at arbitrary addresses. The kernel gets a pointer to each row."""
+        """Declare an input tensor whose rows are at arbitrary addresses, so that the kernel gets a pointer to each
+        row.
+        """
         extents, strides = _row_major(shape)
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output tensor. The kernel must store each element exactly once."""
+        """Declare an output tensor, each element of which the kernel must store exactly once."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
@@ -107,26 +109,22 @@ class Builder:
         return Reg(f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load an element of a tensor in RAM. The value of the register `by` is added to the element's index."""
+        """Load an element of a tensor in RAM, with the value of the register `by` added to the element's index."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load a constant. The value of the register `by` is added to the index of the constant, as in a table
-        lookup.
-        """
+        """Load a constant, with the value of the register `by` added to its index, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
-        """Multiply `value` by `multiplier` and by 2^(shift - 31), with two roundings. The multiplier must not be
-        negative.
-        """
+        """Multiply `value` by `multiplier`, which must not be negative, and by 2^(shift - 31), with two roundings."""
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Number) -> Reg:
-        """Return a new register with the result of an operation. The module meaning.py defines all operations."""
+        """Return a new register with the result of an operation, as defined in meaning.py."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to

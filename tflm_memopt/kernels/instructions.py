@@ -14,8 +14,8 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction. The attribute `text` is the instruction's C code. In the code, `{d}` stands for the result, and
-    `{a}`, `{b}` and `{c}` stand for the operands.
+    """An instruction, whose C code is the attribute `text`. In the code, `{d}` stands for the result, and `{a}`, `{b}`
+    and `{c}` stand for the operands.
     """
 
     op: str

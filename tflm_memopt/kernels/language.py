@@ -27,7 +27,7 @@ class Type(enum.Enum):
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Kernels in C use 64-bit integers for wide sums. Kernels in assembly have no 64-bit integers."""
+    """Kernels in C use 64-bit integers for wide sums, and kernels in assembly have none."""
     FLOAT32 = "float32", 32
     """Floats are always scalars, never vectors."""
 

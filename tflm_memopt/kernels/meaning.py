@@ -72,8 +72,8 @@ def rescale(x: int, multiplier: int, shift: int) -> int:
 
 
 def rescale_wide(x: int, multiplier: int, shift: int) -> int:
-    """Return the result of rescale() for a 64-bit value. The function uses the upper 16 bits of the multiplier and
-    rounds once.
+    """Return the result of rescale() for a 64-bit value, from the upper 16 bits of the multiplier and with one
+    rounding.
     """
     reduced = (multiplier + (1 << 15)) >> 16 if multiplier < MOST - (1 << 16) + 1 else (1 << 15) - 1
     return shift_right_rounded(x * reduced, 15 - shift)
@@ -148,7 +148,7 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the results of operations. The interpreter keeps only the lower 32 bits of integer results.
+"""Functions that compute the results of operations, of which the interpreter keeps the lower 32 bits of integers.
 
 For an operation listed in OWN, the first operand is the old value of the result register.
 """

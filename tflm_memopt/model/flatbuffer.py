@@ -1,6 +1,6 @@
-"""Checks that every table, vector and string that the reader uses lies inside the .tflite file. FlatBuffers' Python
-package has no verifier. Vectors in operator options are not checked, because the reader catches the exceptions of
-invalid vectors.
+"""Checks that every table, vector and string that the reader uses lies inside the .tflite file, because FlatBuffers'
+Python package has no verifier. Vectors in operator options are not checked, because the reader catches the exceptions
+of invalid vectors.
 """
 
 import struct
@@ -44,7 +44,7 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""Types of the fields of each table in schema.fbs. For example, "[8]" is a vector of items of 8 bytes."""
+"""Types of the fields of each table in schema.fbs, such as "[8]" for a vector of items of 8 bytes."""
 
 
 def check(data: bytes) -> None:

@@ -16,13 +16,11 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""Type of an operator that stores its operand for the next inference. The output of a WRITE_STATE takes no bytes."""
+"""Type of an operator that stores its operand for the next inference, and whose output takes no bytes."""
 STATE = "state"
 """Key in a WRITE_STATE operator's options for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""An SVDF becomes two operators: a dense layer (FEATURES), and sums along time (TIME). Both operators have all operands
-of the SVDF.
-"""
+"""An SVDF becomes two operators with all its operands: a dense layer (FEATURES), and sums along time (TIME)."""
 OPERANDS = "operands"
 """Key in a VIEW operator's options for the removed operands, which are all operands but the first."""
 VIEW_OF = "view_of"
@@ -101,7 +99,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator of a model. The field `options` uses the schema's field names (strideH, padding, ...)."""
+    """One operator of a model, whose `options` have the schema's field names (strideH, padding, ...)."""
 
     index: int
     """Position in the model's operator list, which error messages and reports use."""

@@ -32,7 +32,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Usable metadata of a model. A field is empty if its metadata is missing or unreadable."""
+    """Usable metadata of a model, with an empty field for missing or unreadable metadata."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""

@@ -71,8 +71,8 @@ class Model:
 
 @functools.lru_cache(maxsize=MOST_READ)
 def read(data: bytes) -> Model:
-    """Return the model in the bytes of a .tflite file. Recently read models are cached. Raises ModelError for invalid
-    bytes, and no other exception.
+    """Return the model in the bytes of a .tflite file, from the cache of recently read models if possible. Raises
+    ModelError for invalid bytes, and no other exception.
     """
     flatbuffer.check(data)
     try:
@@ -115,7 +115,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
 
 
 def text(value: bytes | str | None) -> str:
-    """Return a string of the schema as str. The object API represents strings as bytes or None."""
+    """Return a string of the schema, which the object API represents as bytes or None, as str."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 

@@ -21,7 +21,9 @@ PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODE
 
 
 def write(tree: Any) -> bytes:
-    """Return a ModelT of the schema as the bytes of a .tflite file. Every buffer starts at a multiple of 16 bytes."""
+    """Return a ModelT of the schema as the bytes of a .tflite file, in which every buffer starts at a multiple of 16
+    bytes.
+    """
     shallow = copy.copy(tree)
     shallow.buffers = [_AlignedBuffer(b) for b in tree.buffers or ()]
     size = sum(len(b.data) for b in tree.buffers or () if b.data is not None)

@@ -32,8 +32,8 @@ SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i i
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF. The output of the dense layer has the scale of the SVDF's state. The output
-    channels of one rank are adjacent.
+    """Parse the dense layer of an SVDF, whose output has the scale of the SVDF's state. The output channels of one rank
+    are adjacent.
     """
     size, (x, features, state) = memory.svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
@@ -71,7 +71,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The `bias` of the RowOp begins with a table of the sigmoid function."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM to a RowOp whose `bias` begins with a table of the sigmoid function."""
     x, hidden, cells = (context.input(k) for k in (0, memory.HIDDEN, memory.CELLS))
     steps, units = math.prod(x.shape[:2]), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)

@@ -31,9 +31,7 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""For SVDF and LSTM, indices of the operands that are variables. No other operator uses the variables of an SVDF or
-LSTM.
-"""
+"""For SVDF and LSTM, indices of the operands that are variables, which no other operator uses."""
 
 ONE_PIXEL = 1024
 """Number of units into which RESIZE_BILINEAR divides a pixel."""
@@ -59,8 +57,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows(). If natural_rows() returns None, divide the tensor into `like` rows
-    where possible.
+    """Divide a tensor into rows like natural_rows() or, if natural_rows() returns None, into `like` rows where
+    possible.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))

@@ -51,8 +51,8 @@ def gathers_everywhere(window: Window, in_channels: int) -> bool:
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
-    """Return the depthwise kernel for the DSP extension. The kernel computes a row in parts of `tile` columns. If the
-    argument `tile` is 0, the kernel computes a whole row.
+    """Return the depthwise kernel for the DSP extension. The kernel computes a row in parts of `tile` columns, or at
+    once if `tile` is 0.
     """
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= limits.BLOCK_PIXELS - 1 and width != limits.BLOCK_PIXELS + 1:

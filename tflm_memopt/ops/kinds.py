@@ -161,7 +161,7 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """True if each output element depends on only one element of each operand. The operands may be broadcast."""
+    """True if each output element depends on only one element of each operand, which may be broadcast."""
     operands: int | None = 1
     """Number of operands that the kernel reads row by row, or None if the number varies."""
     slides: bool = False
@@ -177,7 +177,7 @@ class Traits:
     1 or the number of output channels.
     """
     named: bool = False
-    """True if the application defines the kernel. The operator's field `param` has the identity of the kernel."""
+    """True if the application defines the kernel, whose identity is in the operator's field `param`."""
     biased: bool = False
 
 

@@ -33,7 +33,9 @@ class OutOfRange(ValueError):
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table that replaces an operator. Input and output must have one scale each. Raises OutOfRange."""
+    """Return the table that replaces an operator, whose input and output must have one scale each. Raises
+    OutOfRange.
+    """
     return TABLES[op.type](op, source, target)
 
 

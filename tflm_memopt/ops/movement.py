@@ -141,9 +141,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a copy of `writer` that runs after the last rows of `tensors` are computed. The copy does not use the
-    rows.
-    """
+    """Return a copy of `writer` that runs after the last rows of `tensors` are computed, but does not use the rows."""
     found = len(tensors)
     return replace(
         writer,

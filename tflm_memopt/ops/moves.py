@@ -14,7 +14,7 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 FILL = -1
 """Entry for the fill value in an array of byte positions."""
 MAX_MOVES = 256
-"""Greatest number of moves of a COPY operator. A move takes 32 bytes of flash."""
+"""Greatest number of moves of a COPY operator, each of which takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
 """Greatest number of copied ranges in a move, because the C struct `tmo_move` stores the number as uint16_t."""

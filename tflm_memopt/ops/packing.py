@@ -12,7 +12,7 @@ from tflm_memopt.format import limits
 
 
 class Packing(enum.IntEnum):
-    """Layout in which a fast kernel reads its constants. The names in C begin with TMO_PACKING."""
+    """Layout in which a fast kernel reads its constants (TMO_PACKING_* in C)."""
 
     NONE = 0
     DSP_CONV = 1
@@ -40,7 +40,7 @@ class Packing(enum.IntEnum):
 
 
 class Family(enum.IntEnum):
-    """A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET."""
+    """A family of cores that can run the same packed operators (TMO_TARGET_* in C)."""
 
     GENERIC = 0
     """All cores can run programs without packed operators."""
@@ -51,11 +51,11 @@ class Family(enum.IntEnum):
     RVV = 3
     """RISC-V cores with vectors, Zve32x or more."""
     ESP = 4
-    """Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
+    """Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs a core of the family `self` can run. The core's own family comes last."""
+        """Families whose programs a core of the family `self` can run, of which the core's own family comes last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 

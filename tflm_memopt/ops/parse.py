@@ -1,4 +1,4 @@
-"""Parses operators of a model into RowOps. Each operator has already passed its constraints in `opset.OPSET`."""
+"""Parses operators of a model that have passed their constraints in `opset.OPSET` into RowOps."""
 
 import math
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def pool(context: OperatorContext) -> RowOp:
 
 
 def mean(context: OperatorContext) -> RowOp:
-    """Parse MEAN or SUM over any of height, width and channels. A SUM is a MEAN without the division."""
+    """Parse MEAN, or SUM, which is a MEAN without the division, over any of height, width and channels."""
     g, divides = _reduction(context), context.op.type == "MEAN"
     if _is_float(context):
         return _float_reduced(context, Kind.AVERAGE_POOL_F32 if divides else Kind.SUM_F32, g)
@@ -67,7 +67,9 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER from a constant table. In the RowOp, each int32 index is a pixel with four channels of one byte."""
+    """Parse GATHER from a constant table to a RowOp in which each int32 index is a pixel with four channels of one
+    byte.
+    """
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), any_rows(byte_shape(context.output))
     return context.row_op(
@@ -148,7 +150,7 @@ def transpose_conv(context: OperatorContext) -> RowOp:
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
-    """Parse BATCH_MATMUL, whose right matrix stays in memory. The matrices of a batch are stacked as rows."""
+    """Parse BATCH_MATMUL, whose right matrix stays in memory, and whose batch of matrices is stacked as rows."""
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
@@ -254,7 +256,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6. For int16, RELU6 becomes a MAX_POOL of single pixels, because a MAX_POOL clamps its output."""
+    """Parse RELU6, which for int16 becomes a MAX_POOL of single pixels, because a MAX_POOL clamps its output."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -354,9 +356,7 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window over all reduced elements. If the operator reduces channels, each channel counts as a pixel of
-    the window.
-    """
+    """Return a window over all reduced elements, in which each reduced channel counts as a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
         w = made.w * made.c // run[2]

@@ -47,8 +47,8 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. In operand k, each sum takes `operands[k]` bytes. In the output, each sum
-    takes `made` bytes. If the argument `made` is 0, the output has rescaled int8 values and no sums.
+    """Return the custom options of ADD_SUMS. In operand k, each sum takes `operands[k]` bytes, and in the output, each
+    sum takes `made` bytes. If the argument `made` is 0, the output has rescaled int8 values and no sums.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)

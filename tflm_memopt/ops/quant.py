@@ -75,8 +75,8 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     """Return the multipliers of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, one per filter scale, computed in
     double (GetQuantizedConvolutionMultipler, kernels/kernel_util.cc).
 
-    For FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned version of
-    TFLM multiplies in double.
+    For FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32, and the pinned version in
+    double.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -103,7 +103,7 @@ def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tupl
 
 
 def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT) -> float:
-    """Return the real output multiplier of ADD and SUB. TFLM requires that the output multiplier is below 1."""
+    """Return the real output multiplier of ADD and SUB, which TFLM requires to be below 1."""
     return twice_max_scale / ((1 << left_shift) * scale_out)
 
 
@@ -118,15 +118,13 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
     """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
     (activations_common.cc), computed in double.
 
-    For RELU, TFLM of August 2026 (90b983c2b) divides in float32. The pinned wheel of TFLM divides in double.
+    For RELU, TFLM of August 2026 (90b983c2b) divides in float32, and the pinned wheel in double.
     """
     return quantize_multiplier(scale_in / scale_out)
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return SOFTMAX's multiplier after clamping (PreprocessSoftmaxScaling). TFLM requires that the multiplier of
-    SOFTMAX is above 1.
-    """
+    """Return SOFTMAX's multiplier after clamping (PreprocessSoftmaxScaling), which TFLM requires to be above 1."""
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -214,7 +212,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators for each fused activation; TFLite lacks UNLIMITED."""
+"""Output limits of float32 operators for each fused activation (TFLite lacks UNLIMITED)."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -1,6 +1,6 @@
-"""Defines RowOp, an operator that makes its output row by row. Iteration y of an operator makes output row y. The
-property `Window.rows` or, without a window, `RowOp.access` states the input rows that an iteration reads. An iteration
-does not read rows outside the input.
+"""Defines RowOp, an operator that makes its output row by row: iteration y makes output row y. The property
+`Window.rows` or, without a window, `RowOp.access` states the input rows that an iteration reads. An iteration does not
+read rows outside the input.
 """
 
 from collections.abc import Iterator
@@ -200,7 +200,8 @@ class Message:
     """A tensor that one device sends to another device."""
 
     identity: U32
-    """All programs of one split model have the same identity. Programs of different models have different identities.
+    """All programs of one split model have the same identity, and programs of different models have different
+    identities.
     """
     step: U16
     """Index of the tensor among all tensors that devices send."""
@@ -253,9 +254,9 @@ class RowOp:
     """Rows of each operand that an iteration reads, if the operator has no window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """True if the model's weights are int4. A program without packed weights stores int4 weights in four bits."""
+    """True if the model's weights are int4, which a program without packed weights stores in four bits."""
     packing: Packing = Packing.NONE
-    """Layout of the constants for a fast kernel. Operators with partial sums have no packing."""
+    """Layout of the constants for a fast kernel; operators with partial sums have none."""
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including products with padding."""
     older: TensorId | None = None
@@ -269,7 +270,7 @@ class RowOp:
     core_1_counters: int = 0
     """Distance in bytes from the counters of core 0 to the counters of core 1, or 0 with one core."""
     message: Message | None = None
-    """Message that a SEND sends or a RECEIVE receives. SEND's output and RECEIVE's input take no bytes of the arena."""
+    """Message that a SEND sends or a RECEIVE receives, and which takes no bytes of the arena."""
     again: bool = False
     """True if the operator computes a tensor a second time (rowgraph/rematerialisation.py)."""
 
@@ -312,7 +313,9 @@ class RowOp:
 
     @property
     def is_product(self) -> bool:
-        """True if the operator multiplies int8 matrices. The field `param` is 1 if the right matrix is transposed."""
+        """True if the operator multiplies int8 matrices, of which the right one is transposed if the field `param` is
+        1.
+        """
         return self.kind is Kind.BATCH_MATMUL
 
     @property

@@ -55,7 +55,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """For x in [-1/4, 0), return exp(x) by a Taylor series around -1/8. Both numbers are in Q0."""
+    """For x in [-1/4, 0), return exp(x) in Q0 by a Taylor series around -1/8."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)

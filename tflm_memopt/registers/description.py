@@ -76,8 +76,8 @@ class Field:
     reads of the field are not combined.
     """
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when the driver writes the described field. A write with side effects is not combined with
-    other accesses.
+    """Fields that change when the driver writes the described field, so that the write is not combined with other
+    accesses.
     """
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
@@ -131,7 +131,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C struct. The field `nbytes` is 0 until every field has a place in a register."""
+    """Fields and groups that form one C struct, where `nbytes` is 0 until every field has a place in a register."""
 
     name: str
     members: tuple[Field | SubGroup, ...]

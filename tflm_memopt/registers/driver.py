@@ -36,7 +36,7 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field an access reads or writes. The empty name stands for a function call."""
+    """Variables that determine which field an access reads or writes, or the empty name for a function call."""
 
     @property
     def field(self) -> Field:

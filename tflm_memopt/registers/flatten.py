@@ -9,7 +9,7 @@ from tflm_memopt.registers.description import BitPlace, Description, Field, Regi
 from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 Groups = Mapping[str, RegisterGroup]
-"""Maps names to groups, after nested groups have been merged. A group comes after the groups that it contains."""
+"""Maps names to groups, after nested groups have been merged, with each group after the groups that it contains."""
 
 
 @dataclass(frozen=True, slots=True)

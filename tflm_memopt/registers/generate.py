@@ -37,7 +37,7 @@ class Generated:
     regions: Mapping[str, Sequence[Sequence[str]]]
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write the generated files to `folder`. No file is written if a path is in `sources` or cannot be written."""
+        """Write the generated files to `folder`, or no file if a path is in `sources` or cannot be written."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         return write_files(files, sources)
 
@@ -102,9 +102,7 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses. A combination of fields that costs more than it saves is left
-        out.
-        """
+        """Choose the layout with the fewest accesses, without combinations of fields that cost more than they save."""
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)
         fewest = self._accesses(best)

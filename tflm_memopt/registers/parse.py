@@ -29,7 +29,7 @@ _HEADERS = {
     + "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 4294967295u\n",
     WORDS: "",
 }
-"""Contents of the standard headers that a driver may include. The libclang package contains no headers."""
+"""Contents of the standard headers that a driver may include, because the libclang package contains no headers."""
 
 
 _TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))
@@ -63,7 +63,7 @@ def words(annotation: str = "") -> str:
 
 
 class ParsedFile:
-    """The attribute `texts` has the contents of headers. The parser searches `folders` for other headers."""
+    """The attribute `texts` has the contents of headers, and the parser searches `folders` for other headers."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

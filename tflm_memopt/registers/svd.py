@@ -206,7 +206,7 @@ def _with_effects(
 
 
 def _found(description: Description, owner: Device, path: str, line: SourceLine) -> FieldName:
-    """Return the field with the path REGISTER.FIELD. A register without fields is returned as one field."""
+    """Return the field with the path REGISTER.FIELD, or one field for a register without fields."""
     group = owner.group
     for name in path.split("."):
         member = next((m for m in description.groups[group].members if m.name == _word(name)), None)

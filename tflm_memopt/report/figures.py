@@ -36,7 +36,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 """Margins around a plot in pixels, for the axes and their labels."""
 LEGEND = 18.0
 WIDTH = 480.0
-"""Width in pixels of a figure of `--plot`. The text stays readable if the figure is scaled to 400 pixels."""
+"""Width in pixels of a figure of `--plot`, which stays readable if it is scaled to 400 pixels."""
 HEIGHT = 240.0
 PLOT_HEIGHT = 280.0
 MACS = "F: multiply-accumulates, divided by the original's"
@@ -71,8 +71,7 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer. The solid parts of a rectangle show when and in which bytes the buffer contains
-    data.
+    """Draw a rectangle for each buffer, with solid parts where and when the buffer contains data.
 
     The vertical axis ends at `full` bytes or, if `full` is 0, at the size of the arena. The argument `roles` has the
     roles of buffers in the legend, by default all roles in the map.
@@ -168,7 +167,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield labels for buffers, largest buffer first. A label is at the time when its buffer has the most data."""
+    """Yield labels for buffers, largest buffer first, at the time when the buffer has the most data."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:

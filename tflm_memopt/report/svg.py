@@ -10,7 +10,7 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""SVG pattern for hatched shapes. A page must contain the pattern once."""
+"""SVG pattern for hatched shapes, which a page must contain once."""
 
 
 def document(drawing: Drawing) -> str:

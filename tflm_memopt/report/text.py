@@ -1,4 +1,4 @@
-"""Formats answers for the terminal. A note at each figure of RAM says what was counted."""
+"""Formats answers for the terminal, with a note at each figure of RAM that says what was counted."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: Sequence[int] | None) -> tuple[Text, ...]:
-    """Return how many bytes a plan leaves free in each memory of a board. Negative numbers are red."""
+    """Return how many bytes a plan leaves free in each memory of a board, with negative numbers in red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 

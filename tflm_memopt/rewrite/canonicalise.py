@@ -56,8 +56,8 @@ RULES: tuple[Rule, ...] = (
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Graph:
-    """Replace known integers by constants and apply all rules in order. Operators whose index is in `left_alone` stay
-    unchanged.
+    """Replace known integers by constants and apply all rules in order, except to operators with an index in
+    `left_alone`.
     """
     graph = with_dimension(with_known(graph, left_alone), left_alone)
     for rule in RULES:

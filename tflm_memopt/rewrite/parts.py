@@ -66,7 +66,7 @@ class Parts:
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, channels: slice | NDArray[np.bool_], axis: int) -> TensorId:
-        """Return a filter or bias with only some of its output channels. Values of type int4 become int8."""
+        """Return a filter or bias with only some of its output channels, and with int4 values as int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]

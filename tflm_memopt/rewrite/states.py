@@ -25,8 +25,8 @@ class _Uses:
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Replace variables of the first subgraph by states, and return the subgraph. The operators in `left_alone` keep
-    their variables.
+    """Replace variables of the first subgraph by states, except for operators in `left_alone`, and return the
+    subgraph.
     """
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
@@ -53,8 +53,8 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns. If a variable is never assigned,
-    READ_VARIABLE copies nothing in TFLM.
+    """Return whether the graph reads a variable that no subgraph assigns, so that READ_VARIABLE copies nothing in
+    TFLM.
     """
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))

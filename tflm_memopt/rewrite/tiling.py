@@ -46,7 +46,7 @@ class Tiling:
     rows: int = 1
     columns: int = 1
     channels: int = 1
-    """Number of channel groups. A chain with several channel groups is not tiled."""
+    """Number of channel groups; a chain with several channel groups is not tiled."""
 
     def __str__(self) -> str:
         if self.channels > 1:

@@ -1,4 +1,4 @@
-"""Reads the user's arrays from .npy files. The error for a different format tells how to convert the file."""
+"""Reads the user's arrays from .npy files, and explains how to convert files of other formats."""
 
 import zipfile
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ status (0: success).
 """
 
 ABORT = 15
-"""Value of kTfLiteAbort in TFLM's wheel. The custom operator returns kTfLiteAbort while rows of a streamed input are
+"""Value of kTfLiteAbort in TFLM's wheel, which the custom operator returns while rows of a streamed input are
 missing.
 """
 RESET_BEFORE = 2
@@ -28,7 +28,7 @@ BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return a function that runs inferences of a model. The argument `where` is a value of `Changes.input`.
+    """Return a function that runs inferences of a model, whose input has the place `where` (`Changes.input`).
 
     The caller resets the interpreter before each inference in `resets`.
     """

@@ -50,7 +50,7 @@ GUARD_MEMORY = -101
 
 @dataclass(frozen=True, slots=True)
 class DeviceArena:
-    """Offsets in bytes of a program's buffers from the start of the device's arena. Buffers may overlap."""
+    """Offsets in bytes of a program's buffers, which may overlap, from the start of the device's arena."""
 
     nbytes: int
     inputs: tuple[int, ...]
@@ -76,7 +76,7 @@ class _Iteration(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """The C struct tmo_source for an input outside the arena. The caller must keep `data` alive."""
+    """The C struct tmo_source for an input outside the arena, whose `data` the caller must keep alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),

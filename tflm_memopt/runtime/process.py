@@ -29,7 +29,7 @@ _reading = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class RecordedArena:
-    """Sizes in bytes that the interpreter in TFLM's wheel records. On this machine, pointers have 64 bits."""
+    """Sizes in bytes that the interpreter in TFLM's wheel records on this machine, where pointers have 64 bits."""
 
     head: int
     tail: int

@@ -31,7 +31,7 @@ class CustomOperator:
     workspace: TensorId | None
     state: TensorId | None = None
     input: int = InputPlace.ARENA
-    """Place of the program's first input, as a value of InputPlace. An external input is not in `inputs`."""
+    """Place of the program's first input, as a value of InputPlace; an external input is not in `inputs`."""
     pauses: bool = False
 
     @property

@@ -60,8 +60,8 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of `count` inferences. If `reset_every` is above 0, the model is reset after every `reset_every`
-    inferences.
+    """A sequence of `count` inferences, with a reset after every `reset_every` inferences if `reset_every` is above
+    0.
     """
 
     count: int = 0
@@ -76,7 +76,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with state. Every seventh inference has extreme inputs."""
+    """Return a sequence of inferences for a model with state, of which every seventh has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):

@@ -24,7 +24,7 @@ VERSION = "0.dev20261023182759"
 """The only version of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the C function that adds the custom operators. TFLM's wheel finds the function by name."""
+"""Name of the C function that adds the custom operators, by which TFLM's wheel finds the function."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -33,8 +33,8 @@ def interpreter(model: bytes, arena_size: int) -> Any:
     """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with custom operators and allocated tensors.
 
     The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status. Status 0 means
-    success. The status kTfLiteAbort means that the operator waits for input. Call `set_input()` before every
-    `invoke()`, since TFLM reuses the bytes of the input.
+    success, and kTfLiteAbort means that the operator waits for input. Call `set_input()` before every `invoke()`, since
+    TFLM reuses the bytes of the input.
 
     Raises RuntimeUnavailable if the wheel or the compiled operator is missing. Raises RuntimeError if the model does
     not fit the arena or an operator refuses the model. TFLM's messages go to stderr of the process.
@@ -46,7 +46,7 @@ def interpreter(model: bytes, arena_size: int) -> Any:
 
 
 def set_source(source: TmoSource) -> None:
-    """Set the data of external inputs for all interpreters of the process. The caller must keep the data in place."""
+    """Set the data of external inputs, which the caller must keep in place, for all interpreters of the process."""
     _shim().TmoSetSource(ctypes.byref(source))
 
 

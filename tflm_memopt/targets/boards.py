@@ -35,7 +35,7 @@ def stack(core: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board. All sizes are in bytes.
+    """A board, with all sizes in bytes.
 
     The sizes `ram` and `flash` include the core software (start-up code, serial port, heap) and the radio stack.
     """
@@ -92,7 +92,7 @@ class Board:
         return name if name in tables() else None
 
     def clock(self, core: str, mhz: float | None = None) -> Clock:
-        """Return the clock of a core of the board. By default, the argument `mhz` is the board's frequency."""
+        """Return the clock of a core of the board, by default at the board's frequency (`mhz`)."""
         mhz = mhz or float(self.mhz)
         slow = self.external_ram_cycles.times(mhz / self.mhz) if self.external_ram_cycles else None
         return Clock(core, mhz, self.id, self.flash_timing, self.chip, slow)

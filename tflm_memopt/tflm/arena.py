@@ -2,7 +2,7 @@
 
 The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc):
 the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
-operator allocates. The arena starts at a 16-byte boundary, as TFLM requires.
+operator allocates, and the arena starts at a 16-byte boundary, as TFLM requires.
 
 Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. The
 head holds scratch requests, temporary tensors and the planner's arrays during AllocateTensors, and activations and
@@ -60,13 +60,11 @@ class Arena:
     is a multiple of 16.
     """
     min: int
-    """Size of the smallest arena in which AllocateTensors succeeds. Because of alignment gaps, `min` can be up to 15 B
-    below `total`.
+    """Size of the smallest arena in which AllocateTensors succeeds, up to 15 B below `total` because of alignment
+    gaps.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If the allocations of any operator are unknown, all sizes
-    are lower bounds.
-    """
+    """Names of the operators whose allocations are unknown, so that all sizes are lower bounds."""
     kernels: Kernels = "reference"
     variables: int = 0
     """Number of resource variables that the application must create with MicroResourceVariables."""

@@ -34,8 +34,8 @@ class TempTensor:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena reserves bytes in the head for one operator. TFLM's planner chooses where the
-    reserved bytes are.
+    """RequestScratchBufferInArena reserves bytes in the head for one operator, at a place that TFLM's planner
+    chooses.
     """
 
     nbytes: int
@@ -434,4 +434,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Maps the name of an operator in the schema, or the code of a custom operator, to the operator's allocations."""
 
 UNKNOWN = Kernel()
-"""Kernel with unknown allocations. If allocations are unknown, all figures of the arena are lower bounds."""
+"""Kernel with unknown allocations, for which all figures of the arena are lower bounds."""

@@ -158,9 +158,9 @@ def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay unidirectional_sequence_lstm.cc. The kernel allocates buffers as large as the cell state: four for
-    float32, and three for integers. For integers, the kernel also allocates eight arrays of biases. Inputs 18 and 19 of
-    an LSTM are its output state and its cell state (kernels/lstm_shared.h).
+    """Replay unidirectional_sequence_lstm.cc, which allocates buffers as large as the cell state: four for float32, and
+    three for integers. For integers, the kernel also allocates eight arrays of biases. Inputs 18 and 19 of an LSTM are
+    its output state and its cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)

@@ -84,7 +84,7 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 @_with_options
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the inverse FFT's state. The state of a float32 FFT also has a length and a pointer
+    """Allocate the inverse FFT's state, which for float32 also has a length and a pointer
     (signal/src/irfft_float.cc).
     """
     own = 2 * size_of("pointer", abi) if int(options["T"]) == FLOAT32 else 0
@@ -115,8 +115,8 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate the states of DECODE. For each output, DECODE has two inputs: coded data and ancillary data. The first
-    byte of the ancillary data identifies the coding.
+    """Allocate the states of DECODE. For each output, DECODE has two inputs: coded data and ancillary data, whose first
+    byte identifies the coding.
     """
     yield Persistent(len(node.outputs) * size_of("pointer", abi))
     for k, output in enumerate(node.outputs):

@@ -70,7 +70,7 @@ def rounded(channels: float, to: int = 8) -> int:
 
 
 def mobilenet_v2(width: float = 1.0) -> Iterator[Stage]:
-    """Return the layers of Keras' network. Each layer's number of channels is a multiple of 8."""
+    """Return the layers of Keras' network, whose numbers of channels are multiples of 8."""
     yield conv(rounded(32 * width), 3, 2)
     for expand, channels, count, stride in MOBILENET_V2:
         for i in range(count):

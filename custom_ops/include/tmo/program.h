@@ -58,16 +58,16 @@
 #define TMO_MANY_CHANNELS 16 /* CONV copies large windows of whole rows only if it has at least TMO_MANY_CHANNELS output channels. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's address in bytes. */
 
-/* A family of cores that can run the same packed operators. The names in C begin with TMO_TARGET. */
+/* A family of cores that can run the same packed operators (TMO_TARGET_* in C). */
 enum {
   TMO_TARGET_GENERIC = 0, /* All cores can run programs without packed operators. */
   TMO_TARGET_DSP = 1, /* Cores with Armv7E-M, or with Armv8-M and the DSP extension. */
   TMO_TARGET_MVE = 2, /* Cores with Helium, which can run programs of the family DSP as well. */
   TMO_TARGET_RVV = 3, /* RISC-V cores with vectors, Zve32x or more. */
-  TMO_TARGET_ESP = 4, /* Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
+  TMO_TARGET_ESP = 4, /* Espressif's chips, of which only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
 
-/* Layout in which a fast kernel reads its constants. The names in C begin with TMO_PACKING. */
+/* Layout in which a fast kernel reads its constants (TMO_PACKING_* in C). */
 enum {
   TMO_PACKING_NONE = 0,
   /* Two weights A and B of adjacent output channels are stored as the int16 number 256 * B + A, for the instruction SMLAD. */
@@ -367,7 +367,7 @@ typedef struct {
 
 /* A tensor that one device sends to another device. */
 typedef struct {
-  uint32_t identity; /* All programs of one split model have the same identity. Programs of different models have different identities. */
+  uint32_t identity; /* All programs of one split model have the same identity, and programs of different models have different identities. */
   uint16_t step; /* Index of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;

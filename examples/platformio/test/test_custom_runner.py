@@ -1,4 +1,4 @@
-"""Lets `pio test` run tests without a test framework. A test passes if its program ends with the exit code 0."""
+"""Lets `pio test` run tests without a test framework: a test passes if its program exits with 0."""
 
 from platformio.test.result import TestCase, TestStatus
 from platformio.test.runners.base import TestRunnerBase

@@ -14,7 +14,7 @@ from tflm_memopt.kernels.meaning import nearest, run
 
 
 def test_floats_are_rounded_as_tflm_does() -> None:
-    """Halves are rounded away from zero. The largest float32 value below 0.5 is rounded to 0."""
+    """Halves are rounded away from zero, and the largest float32 value below 0.5 is rounded to 0."""
     x = np.array([0.5, -0.5, 1.5, -2.5, 0.49999997, -0.49999997, 3.3, 1e9, -np.inf, np.nan], np.float32)
     assert [nearest(one) for one in x] == [1, -1, 2, -3, 0, 0, 3, 65536, -65536, 0]
     values = {"n": len(x), "scale": 0x40000000, "zero_out": 3}

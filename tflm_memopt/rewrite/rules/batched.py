@@ -13,7 +13,7 @@ from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has_rows
 
 MAX_IMAGES = 64
-"""Maximum number of images in a batch. Each image has its own operators in the program."""
+"""Maximum number of images in a batch, because each image has its own operators in the program."""
 MAX_OPERATORS = 2_048
 """Maximum number of operators in the graph after batches were split."""
 JOINED = "CONCATENATION"
@@ -54,7 +54,7 @@ def _fits(tensor: Tensor, images: int) -> bool:
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Copy the operator for each image. All operators on one image come before the operators on the next image."""
+    """Copy the operator for each image, so that all operators on one image come before those on the next image."""
     if not _has_batch(graph, op):
         return None
     images = graph.tensors[op.outputs[0]].shape[0]

@@ -14,7 +14,7 @@ from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
 from tflm_memopt.rewrite.rules.rule import NewOps, replace_ops, without_padding
 
 MOST_CLIPPED = 16
-"""Maximum number of windows with padding. Each window with padding adds operators to the program."""
+"""Maximum number of windows with padding, each of which adds operators to the program."""
 
 
 class _Part(NamedTuple):

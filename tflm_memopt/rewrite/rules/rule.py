@@ -19,7 +19,9 @@ class Rule(Protocol):
     @property
     def __name__(self) -> str: ...
     def rewrite(self, graph: Graph, op: Op) -> Graph | None:
-        """Rewrite `op`, and possibly operators after `op`. Return the new graph, or None if the rule does not apply."""
+        """Rewrite `op`, and possibly operators after `op`, and return the new graph, or None if the rule does not
+        apply.
+        """
         ...
 
 
@@ -42,7 +44,7 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self) -> Mapping[int, Ops]:
-        """Map the old operator's index to the new operators. The last new operator gets the old operator's index."""
+        """Map the old operator's index to the new operators, of which the last gets the old index."""
         return {self.op.index: (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))}
 
     def supported(self) -> Graph | None:
@@ -78,8 +80,8 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def supported(graph: Graph, new: Mapping[int, Ops]) -> Graph | None:
-    """Replace each operator whose Op.index is a key of `new`. Return None if the library cannot run one of the new
-    operators.
+    """Replace each operator whose Op.index is a key of `new`, or return None if the library cannot run a new
+    operator.
     """
     made = (op for ops in new.values() for op in ops if op.type != "RESHAPE")
     return None if any(refused(graph, op) for op in made) else replace_ops(graph, new)
@@ -114,8 +116,8 @@ def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """Yield a chain of operators of the given types after `op`. Each operator is the only reader of the previous
-    operator's output.
+    """Yield a chain of operators of the given types after `op`, each of which is the only reader of the previous
+    output.
     """
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
