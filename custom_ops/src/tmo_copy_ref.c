@@ -277,8 +277,8 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Returns whether all rows of a tensor are adjacent in ascending order. */
-static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
+/* Returns whether a tensor is whole in the arena, with all rows adjacent in ascending order. */
+static TMO_ALWAYS_INLINE bool has_all_rows(const tmo_run_state *run, const tmo_tensor *t) {
   return t->layout == TMO_LAYOUT_HWC && t->depth >= t->height && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
@@ -290,7 +290,7 @@ TMO_OWN_FRAME static bool copy_parts(const tmo_run_state *run, const tmo_op *op,
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
   const uint32_t div = access->div, first = run->current.row + (uint32_t)access->add, last = end - 1 + (uint32_t)access->add;
   const uint32_t bytes = tmo_row_bytes(in), out_bytes = tmo_row_bytes(out), step = m->period > 1 ? (uint32_t)m->phase_step : 0;
-  if (access->table != 0 || access->mul != 1 || !is_plain(run, in) || !is_plain(run, out)) return false;
+  if (access->table != 0 || access->mul != 1 || !has_all_rows(run, in) || !has_all_rows(run, out)) return false;
   if ((m->period > 1 && (m->period != div || (m->shift - access->add) % (int32_t)div != 0)) || (int32_t)first < 0 || last / div + m->row >= in->height) return false;
   uint32_t row = first / div, part = first - row * div;
   const int8_t *from = tmo_base_of(run, in) + (in->offset + (row + m->row) * bytes + m->source + part * step);
@@ -358,7 +358,7 @@ typedef struct {
 TMO_OWN_FRAME static bool join_operands(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const tmo_access *access = (const tmo_access *)tmo_constant(run->program, op->access);
-  if (run->current.row > 0 || end < out->height || !is_plain(run, out)) return false;
+  if (run->current.row > 0 || end < out->height || !has_all_rows(run, out)) return false;
   const bool in_turn = tensors[op->input[0]].height * access->div < end;
   const uint32_t row_bytes = tmo_row_bytes(out);
   piece pieces[FEW_MOVES], *last = pieces;
@@ -366,7 +366,7 @@ TMO_OWN_FRAME static bool join_operands(const tmo_run_state *run, const tmo_op *
     const tmo_tensor *const in = &tensors[op->input[k]];
     const uint32_t div = access->div, height = in->height * div, step = div > 1 ? (uint32_t)m->phase_step : tmo_row_bytes(in);
     if (((uint32_t)access->add + row) | access->table | (m->row ^ k) | m->shift | (access->mul ^ 1u) | (access->extent ^ 1u) | (m->period ^ div)) return false;
-    if (step * div != tmo_row_bytes(in) || (in_turn ? m->bytes != row_bytes || step != row_bytes || height > end - row : height != end) || !is_plain(run, in)) return false;
+    if (step * div != tmo_row_bytes(in) || (in_turn ? m->bytes != row_bytes || step != row_bytes || height > end - row : height != end) || !has_all_rows(run, in)) return false;
     last->from = tmo_base_of(run, in) + (in->offset + m->source);
     last->step = step;
     last->target = in_turn ? row * row_bytes : m->target;
@@ -458,7 +458,7 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
 /* Moves the bytes of the input rows up to row `end` - 1 to their places in the only output row of an iterative COPY operator. */
 TMO_OWN_FRAME static bool scatter_rows(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  if (!has_whole_rows(run, in) || !is_plain(run, out)) return false;
+  if (!has_whole_rows(run, in) || !has_all_rows(run, out)) return false;
   int8_t *const to = tmo_output_base(run, out) + out->offset;
   for (uint32_t y = run->current.row; y < end; ++y) {
     const int8_t *const row = tmo_base_of(run, in) + tmo_row_offset(in, y);
