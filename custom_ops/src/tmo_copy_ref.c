@@ -242,12 +242,15 @@ TMO_OWN_FRAME static void move_whole_rows(const output_rows *to, const row_sourc
   }
 }
 
-static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
-  if (bytes >= 16 || !TMO_UNALIGNED) {
+TMO_OWN_FRAME static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
+  if (!TMO_UNALIGNED) {
     memset(to, fill, bytes);
   } else if (bytes >= 4) {
     const int32_t word = (int32_t)((uint8_t)fill * 0x01010101u);
     int8_t *const last = to + bytes - 4;
+    for (; last - to >= 32; to += 32) {
+      TMO_UNROLLED for (uint32_t i = 0; i < 32; i += 4) tmo_put_int32(to + i, word);
+    }
     for (; to < last; to += 4) tmo_put_int32(to, word);
     tmo_put_int32(last, word);
   } else if (bytes > 0) {

@@ -62,6 +62,8 @@ AROUND = 60
         ("m4", "depth_to_space", 2),
         ("m4", "depth_to_space", 6),
         ("m4", "resize_nearest", 1),
+        ("m4", "pad", 5),
+        ("m4", "pad", 7),
         ("m3", "pool_most", 2),
         ("m3", "pool_most", 6),
         ("m3", "transpose_conv", 4),
