@@ -352,7 +352,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),
         LibraryKernel(
             "tmo_arg_max_s8",
-            arg_max,
+            scheduled(arg_max, [unroll("c", 4)]),
             PIXELS_OF | {"channels": "k->in_channels", "step": "(k->op->smallest ? 1 : -1) * (int32_t)TMO_MAX_PLACES"},
         ),
         LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),

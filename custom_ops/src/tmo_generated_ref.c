@@ -25,7 +25,23 @@ void tmo_arg_max_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   const int32_t step = (k->op->smallest ? 1 : -1) * (int32_t)TMO_MAX_PLACES;
   for (uint32_t p = 0; p < pixels; ++p) {
     int32_t r1 = 2147483647;
-    for (uint32_t c = 0; c < channels; ++c) {
+    uint32_t c = 0;
+    for (; c + 4 <= channels; c += 4) {
+      const int8_t *const at0 = &x[(int32_t)(c + channels * p)];
+      int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 * (uint32_t)(int32_t)(step)),
+              r4_0 = (int32_t)((uint32_t)r3_0 + (uint32_t)(int32_t)(c));
+      r1 = (r1 < r4_0 ? r1 : r4_0);
+      int32_t r2_1 = at0[1], r3_1 = (int32_t)((uint32_t)r2_1 * (uint32_t)(int32_t)(step)),
+              r4_1 = (int32_t)((uint32_t)r3_1 + (uint32_t)(int32_t)(1 + c));
+      r1 = (r1 < r4_1 ? r1 : r4_1);
+      int32_t r2_2 = at0[2], r3_2 = (int32_t)((uint32_t)r2_2 * (uint32_t)(int32_t)(step)),
+              r4_2 = (int32_t)((uint32_t)r3_2 + (uint32_t)(int32_t)(2 + c));
+      r1 = (r1 < r4_2 ? r1 : r4_2);
+      int32_t r2_3 = at0[3], r3_3 = (int32_t)((uint32_t)r2_3 * (uint32_t)(int32_t)(step)),
+              r4_3 = (int32_t)((uint32_t)r3_3 + (uint32_t)(int32_t)(3 + c));
+      r1 = (r1 < r4_3 ? r1 : r4_3);
+    }
+    for (; c < channels; ++c) {
       int32_t r2 = x[(int32_t)(c + channels * p)], r3 = (int32_t)((uint32_t)r2 * (uint32_t)(int32_t)(step)),
               r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(c));
       r1 = (r1 < r4 ? r1 : r4);
