@@ -20,7 +20,7 @@ from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.drafts import Draft, Placer
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible, climb, exact, place
 from tflm_memopt.plan.plan import Builtin
 
 if TYPE_CHECKING:
@@ -136,6 +136,20 @@ def test_cp_sat_stops_after_a_part_of_its_time_without_progress(
     place(hard_problem(), seconds=SECONDS)
     offsets.forget()
     assert asked == [SECONDS * offsets.PATIENT] * calls
+
+
+@pytest.mark.parametrize("bound", [128, 256])
+def test_only_groups_that_must_be_reversed_are_reversed(bound: int) -> None:
+    """The buffers of group 0 share bytes only if group 0 is reversed. The row order of the other groups is of no
+    importance. If `bound` is 128, only CP-SAT proves that no layout is smaller.
+    """
+    apart, together = {(0, 1): 256, (1, 0): 256}, {(0, 1): 0, (1, 0): 0}
+    other = {(2, 3): 128, (3, 2): 128}
+    groups = Reversible(apart, together, {}), Reversible(other, other, {}), Reversible(other, other, {})
+    problem = LayoutProblem((256, 256, 128, 128), (16,) * 4, {}, bound, groups)
+    found = place(problem, seconds=SECONDS)
+    assert (found.top, found.backward, found.proven) == (256, frozenset({0}), True)
+    assert is_valid(problem.decided(found.backward), found)
 
 
 def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
