@@ -57,8 +57,6 @@ class CoresReplay:
             self.stretch += 1
 
     def execute(self, step: StageNest) -> None:
-        if not self.plan.shardings:
-            return
         key, y, rows = step.stage.op, step.done, [rows for rows, _ in step.reads()]
         if self.executed in self.of_group.barriers:
             self.stretch += 1

@@ -99,7 +99,8 @@ class _Lowering:
             self.layout = _layout(group)
             made = {op.output for op in planned.ops}
             counters = self._offset(Role.COUNTERS, self.step)
-            nests = {self.ops[stage.op].output: _output_nest(stage, group) for stage in group.stages if group.stripes}
+            last = LoopNest(1, 2 - group.stripes, 1)  # A stage with int32 sums completes its output in the last stripe.
+            nests = {self.ops[s.op].output: last if s.iterative else s.nest for s in group.stages if group.stripes}
             ops = [self._op(stage, group, made, nests) for stage in group.stages]
             whole = len(ops) == 1 and not group.stripes and self._runs_whole(ops[0], group.iterations)
             groups.append(ProgramGroup(len(table), len(ops), counters, group.loops, group.stripes, int(whole)))
@@ -282,13 +283,6 @@ def _layout(group: Group) -> int:
     if not group.is_reversed:
         return RowLayout.HWC
     return RowLayout.PIXELS_REVERSED if group.stripes else RowLayout.ROWS_REVERSED
-
-
-def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the loop nest in which the stage completes its output. A stage with int32 sums completes its output in the
-    last stripe.
-    """
-    return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 
 def _column_windows(rolling_buffer: Buffer, offset: int, rows: Rows, nest: LoopNest) -> tuple[ColumnWindowRecord, ...]:

@@ -121,11 +121,11 @@ class _Group:
         filtered = channels if sharding.kind is Sharding.CHANNELS and op.is_depthwise else None
         reads = tuple(p for k in range(len(op.inputs)) for p in self._reads(member, k, y, columns, filtered))
         made = 0 if member.iterative else y
-        out = Patch(self.row(op.output, op.writes, made), op.writes.w, op.writes.c, *channels)
-        out = replace(out, start=out.start + columns[0] * out.pitch, pixels=columns[1] - columns[0])
+        start = self.row(op.output, op.writes, made) + columns[0] * op.writes.c
+        out = Patch(start, columns[1] - columns[0], op.writes.c, *channels)
         sums = self._solid(Role.ACCUMULATOR, op.output, member.sum_bytes)
-        start = core * self.trace.core_1_scratch(member)
-        scratch = self._solid(Role.SCRATCH, self.step, member.scratch_bytes, start)
+        behind = core * self.trace.core_1_scratch(member)
+        scratch = self._solid(Role.SCRATCH, self.step, member.scratch_bytes, behind)
         return Touched((*reads, *sums, *self._copy(member)), (out, *sums, *scratch, *copied, *self._counters(core)))
 
     def _copy(self, member: Member) -> tuple[Patch, ...]:

@@ -15,7 +15,6 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
 from tflm_memopt.plan.iteration.liveness import LiveRange
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
-from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
@@ -157,23 +156,22 @@ def _occupancy(planned: Planned) -> tuple[list[int], list[list[Stretch]], list[i
     for number, alive in enumerate(plan.alive):
         group = planned.groups.get(number)
         inside = _in_memory(group) if group else {}
-        parts = _groups(max((len(c.top) for c in inside.values()), default=1))
+        at_once = np.zeros(max((len(c.top) for c in inside.values()), default=1), dtype=np.int64)
+        parts = _groups(len(at_once))
         total = np.zeros(len(parts), dtype=np.int64)
-        at_once: Ints | int = 0
         for i in alive:
             here = inside.get(i)
             if here is None:
                 total += plan.buffers[i].nbytes
                 _append(stretches[i], Stretch(len(live), len(live) + len(parts), 0, plan.buffers[i].nbytes))
                 continue
-            at_once = at_once + np.maximum(here.before - here.bottom, 0)
+            at_once += np.maximum(here.before - here.bottom, 0)
             for k, part in enumerate(parts):
                 some = here.top[part] > here.bottom[part]
                 if some.any():
                     bottom, top = int(here.bottom[part][some].min()), int(here.top[part][some].max())
                     _append(stretches[i], Stretch(len(live) + k, len(live) + k + 1, max(0, bottom), top))
-        if not isinstance(at_once, int):
-            total += np.array([at_once[part].max() for part in parts])
+        total += np.array([at_once[part].max() for part in parts])
         moments.append(len(parts))
         live += total.tolist()
     return moments, stretches, live
@@ -216,7 +214,7 @@ def of_plan(planned: Planned, arena: Arena) -> MemoryMap:
     rows = {op.output: op.writes.h for op in ops.values()} | ({source.tensor: source.height} if source else {})
     buffers = tuple(
         MappedBuffer(
-            _name(graph, b),
+            UNNAMED.get(b.role) or graph.tensors[b.key].name,
             role_of(graph, b.key) if b.role is Role.TENSOR else b.role.value,
             "" if b.role in UNNAMED else maker_of(graph, b.key),
             b.nbytes,
@@ -230,10 +228,6 @@ def of_plan(planned: Planned, arena: Arena) -> MemoryMap:
     )
     title = titled("Rewritten", arena)
     return MemoryMap(title, tuple(phases), buffers, tuple(live), arena.head, arena.tail, plan.lower_bound)
-
-
-def _name(graph: Graph, buffer: Buffer) -> str:
-    return UNNAMED.get(buffer.role) or graph.tensors[buffer.key].name
 
 
 def _kept(buffer: Buffer, rows: Mapping[TensorId, int]) -> str:
