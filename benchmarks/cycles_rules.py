@@ -2,7 +2,7 @@
 
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
 0439 (M4, sections 3.3.1 and 3.3.2). Two rules of M3 and M4 are not in the manuals, but in jnk0le's measurements
-(github.com/jnk0le/random, commit 3dfc2ab, "pipeline cycle test"): a load waits for a preceding store, and a 32-bit load
+(github.com/jnk0le/random, commit 3dfc2ab, "pipeline cycle test"). A load waits for a preceding store, and a 32-bit load
 instruction that lies in two words of code is not pipelined. The cycle model assumes that an instruction's cycles depend
 only on the previous instruction.
 """

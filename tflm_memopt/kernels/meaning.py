@@ -1,7 +1,7 @@
 """Interprets descriptions of kernels: the slow interpreter is the specification of all generated kernels.
 
-The interpreter raises KernelError for an access outside a tensor, a read of an empty register or of an element without
-a value, a second store of an output element, and a value that does not fit its register.
+The interpreter raises KernelError for an access outside a tensor, for a read of a register or element without a value,
+for a second store of an output element, and for a value that does not fit its register.
 """
 
 import math

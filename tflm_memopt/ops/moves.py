@@ -189,9 +189,7 @@ def _slots(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
-    """Return the step, period, shift and origin of a periodic sequence: for example, 8, 10, 12, 8, 10, 12 has step 2,
-    period 3, shift 0 and origin 8.
-    """
+    """Return the step, period, shift and origin of a periodic sequence: (2, 3, 0, 8) for 8, 10, 12, 8, 10, 12."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, 0, int(source[0])

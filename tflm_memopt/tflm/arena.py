@@ -314,7 +314,7 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
     up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
-    although TFLM allows it, because the search for the smallest arena needs events that also fit every larger arena.
+    although TFLM allows it, so that events which fit an arena also fit every larger arena.
     """
     head = temp = 0
     tail = size

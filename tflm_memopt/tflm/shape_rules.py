@@ -1,7 +1,7 @@
 """Output shapes of TFLM's builtin operators, computed from the shapes of their inputs and from their options.
 
-A rule returns the shape of each output; it raises Unknown if the shape depends on values that are known only at run
-time, and Diagnostics if the shapes of the inputs do not match.
+A rule returns the shape of each output. A rule raises Unknown for shapes that depend on values at run time, and
+Diagnostics for inputs whose shapes do not match.
 """
 
 import math
