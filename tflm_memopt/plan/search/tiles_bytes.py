@@ -33,13 +33,10 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows of a stripe, from `first` to `first + rows - 1`. The field `later` is the number of later stripes that may
-    read the rows. If `later` is 0, only the same stripe may read the rows. If `later` is -1, no stripe reads the rows.
-    """
+    """Rows of a stripe, from `first` to `first + rows - 1`."""
 
     first: int
     rows: int
-    later: int
 
 
 @cache
@@ -82,13 +79,13 @@ def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[in
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
     """Return the column windows of a tensor. Each row is computed once, and each stripe reads `rows` rows."""
-    later, long = rows // advance - 1, rows % advance
-    both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
+    long = rows % advance
+    both = (PeriodRows(0, advance - long), PeriodRows(advance - long, long))
     return tuple(column_window for column_window in both if column_window.rows)
 
 
 def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    (first, rows, _), (reading, before, between, _) = column_window, reader.columns
+    (first, rows), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
     for top, bottom in reader.windows:
@@ -125,7 +122,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    column_window = PeriodRows(present[0], present[1] - present[0], 0)
+    column_window = PeriodRows(present[0], present[1] - present[0])
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
     )
