@@ -63,9 +63,9 @@ def class_names(source: Source) -> Iterator[str]:
 
 
 def c_names(_: Source) -> Iterator[str]:
-    """Yield static functions that two C files define, because an emitted NAME_library.c includes all C files."""
+    """Yield static functions that two files define, because an emitted NAME_library.c includes all C files."""
     owners: dict[str, set[str]] = defaultdict(set)
-    for file in sorted((ROOT / "custom_ops/src").glob("*.c")):
+    for file in sorted((ROOT / "custom_ops/src").rglob("*.[ch]")):
         for name in re.findall(r"^(?:\w+ )*static [\w *]*?(\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE):
             owners[name].add(file.name)
     yield from (f"{name}(): {', '.join(sorted(files))}" for name, files in sorted(owners.items()) if len(files) > 1)
