@@ -9,7 +9,7 @@ from planning import plan_of
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.kernels import kernel_scratch
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read

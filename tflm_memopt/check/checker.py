@@ -3,7 +3,7 @@
 The checker replays every iteration of every operator. Each byte of the arena has a tag that names the tensor and the
 byte that were last written there. Whenever an operator reads a byte of the arena, the byte's tag must name the tensor
 byte that the operator needs. Iterations have the phases of the C code (custom_ops/src/tmo_iterate.c). Most kernels are
-assumed to write all outputs before they read their inputs (in_place.py).
+assumed to write all outputs before they read their inputs (kernels.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
-from tflm_memopt.check.in_place import can_be_reversed
+from tflm_memopt.check.kernels import can_be_reversed
 from tflm_memopt.check.nest import StageNest
+from tflm_memopt.check.places import SourceReplay
 from tflm_memopt.check.reads import check_reads
 from tflm_memopt.check.replay import GroupReplay
 from tflm_memopt.check.sliding import check_sliding
-from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.check.states import StateReplay, check_outliving
 from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError

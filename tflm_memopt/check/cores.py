@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
-from tflm_memopt.check.in_place import accumulators
+from tflm_memopt.check.kernels import accumulators, kernel_scratch
 from tflm_memopt.check.nest import StageNest
-from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.places import Place
 from tflm_memopt.check.windows import moved, window
 from tflm_memopt.errors import PlanError

@@ -6,8 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.in_place import accumulators, ends_last, needs_order, reads_first
-from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.kernels import accumulators, ends_last, kernel_scratch, needs_order, reads_first
 from tflm_memopt.check.windows import ReadWindows, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows

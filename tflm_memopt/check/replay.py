@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Accesses, Ints, TaggedArena
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
-from tflm_memopt.check.places import Place, check_at_once, check_column_windows, check_message, places
-from tflm_memopt.check.source import SourceReplay
+from tflm_memopt.check.places import Place, SourceReplay, check_at_once, check_column_windows, check_message, places
 from tflm_memopt.check.windows import moved
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId

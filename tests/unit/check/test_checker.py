@@ -29,7 +29,7 @@ from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 from tflm_memopt.check import arena
 from tflm_memopt.check.arena import Accesses, TaggedArena
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.source import SourceReplay
+from tflm_memopt.check.places import SourceReplay
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
