@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes CONV_S16 operators with the DSP extension, which computes two products per instruction. */
+/* This file computes CONV_S16 operators and rows of DEPTHWISE_S16 operators with the DSP extension, which computes two products per instruction. */
 #include <stddef.h>
 
 #include "tmo/packed.h"
@@ -14,7 +14,7 @@ enum {
   VALUES = TMO_WIDE_VALUES, /* two pixels are computed together if a window has at most VALUES values */
   COPIED_VALUES = 96,              /* largest number of values that are copied at once for one pixel */
   SHORT_TAP = 8,                /* taps of less than SHORT_TAP values are copied */
-  NARROW = 511              /* the sum of at most NARROW products fits 32 bits, because the absolute value of a product is at most 2^22 */
+  NARROW = TMO_NARROW_VALUES
 };
 
 _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offsetof(tmo_wide_job, out) == 12 && offsetof(tmo_wide_job, low) == 16 &&
@@ -23,6 +23,11 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offseto
                offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, biased) == 56 && offsetof(tmo_wide_job, scaled) == 57 &&
                offsetof(tmo_wide_job, first) == 58 && offsetof(tmo_wide_job, last) == 59 && offsetof(tmo_wide_job, rows) == 60 &&
                offsetof(tmo_wide_job, offset) == 68 && offsetof(tmo_wide_job, singles) == 76 && offsetof(tmo_wide_job, row) == 84), "tmo_dsp_wide.S");
+
+_Static_assert(TMO_TWINS || (offsetof(tmo_wide_taps, multipliers) == 4 && offsetof(tmo_wide_taps, out) == 12 && offsetof(tmo_wide_taps, low) == 16 &&
+               offsetof(tmo_wide_taps, weights) == 24 && offsetof(tmo_wide_taps, rows) == 32 && offsetof(tmo_wide_taps, offset) == 40 &&
+               offsetof(tmo_wide_taps, columns) == 48 && offsetof(tmo_wide_taps, skipped) == 52 && offsetof(tmo_wide_taps, channels) == 56 &&
+               offsetof(tmo_wide_taps, biased) == 60 && offsetof(tmo_wide_taps, scaled) == 61), "tmo_dsp_wide.S");
 
 typedef struct {
   tmo_wide_job job;
@@ -274,23 +279,28 @@ static TMO_ALWAYS_INLINE bool convolve_rows(wide_pixels *v, const int8_t *w) {
   return true;
 }
 
-static TMO_ALWAYS_INLINE void begin(wide_pixels *v, const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_dsp_scales *scales) {
+/* Sets the fields of a job that do not depend on the input. */
+static TMO_ALWAYS_INLINE void set_outputs(tmo_wide_job *job, const tmo_kernel *k, int8_t *out, int32_t *sums, tmo_dsp_scales *scales) {
   static const int32_t none[2 * 4] = {0};
+  job->bias = k->bias ? k->bias : none;
+  job->biased = k->bias != NULL;
+  job->scaled = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
+  job->out = out;
+  job->low = tmo_low_halves(k->op->range_s16, k->op->range_s16);
+  job->high = tmo_high_halves(k->op->range_s16, k->op->range_s16);
+  job->rest = write_rest;
+  job->channels = (int32_t)(k->out_channels / 2);
+  job->sums = sums;
+}
+
+static TMO_ALWAYS_INLINE void begin(wide_pixels *v, const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_dsp_scales *scales) {
   v->k = k;
   v->window = window;
   v->offset = (int32_t)window->offset;
   v->row = k->op->kernel_w * k->tap_step;
   v->job.filter = k->op->kernel_h * v->row;
-  v->job.bias = k->bias ? k->bias : none;
-  v->job.biased = k->bias != NULL;
-  v->job.scaled = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
-  tmo_dsp_set_scales(k, &v->job.multipliers, &v->job.shifts, scales);
-  v->job.out = out;
-  v->job.low = tmo_low_halves(k->op->range_s16, k->op->range_s16);
-  v->job.high = tmo_high_halves(k->op->range_s16, k->op->range_s16);
-  v->job.rest = write_rest;
-  v->job.channels = (int32_t)(k->out_channels / 2);
-  v->job.sums = v->sums;
+  set_outputs(&v->job, k, out, v->sums, scales);
 }
 
 static TMO_ALWAYS_INLINE uint32_t values_under(const wide_pixels *v) {
@@ -341,7 +351,58 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
+/* Computes all channels of a pixel with 64-bit sums. */
+TMO_OWN_FRAME static void multiply_wide(const tmo_wide_taps *job) {
+  for (int32_t c = 0; c < job->channels; ++c) {
+    const int8_t *w = job->weights + c;
+    uint64_t sum;
+    memcpy(&sum, job->bias + (job->biased ? 2 * c : 0), sizeof sum);
+    for (uint32_t r = 0; r < job->count; ++r, w += job->skipped) {
+      const int8_t *x = job->rows[r] + job->offset + 2 * c;
+      for (uint32_t n = job->columns; n > 0; --n, x += (int32_t)job->apart, w += job->tap) sum += (uint64_t)(int64_t)(tmo_int16_at(x) * *w);
+    }
+    const int32_t s = job->scaled ? c : 0, value = tmo_rescale_wide((int64_t)sum, job->multipliers[s], job->shifts[s]);
+    tmo_put_int16(job->out + 2 * c, value < job->low ? job->low : value > job->high ? job->high : value);
+  }
+}
+
+void tmo_depthwise_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
+  static const int32_t none[2 * 4] = {0};
+  const tmo_op *const op = k->op;
+  const int8_t *const w = k->weights + rows->first_row * op->kernel_w * k->tap_step;
+  const uint32_t pixel = k->in_channels, apart = op->dilation_w * pixel, last = (k->in_width - 1u) * pixel;
+  int8_t *out = columns->out;
+  tmo_dsp_scales scales;
+  tmo_wide_taps first;
+  tmo_dsp_set_scales(k, &first.multipliers, &first.shifts, &scales);
+  first.bias = k->bias ? k->bias : none;
+  first.low = (int16_t)(op->range_s16 & 0xFFFF);
+  first.high = op->range_s16 >> 16;
+  first.tap = k->tap_step;
+  first.rows = rows->pixels;
+  first.apart = columns->backwards ? 0 - apart : apart;
+  first.channels = (int32_t)(k->out_channels / 2);
+  first.biased = k->bias != NULL;
+  first.scaled = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  for (uint32_t x = columns->x; x < columns->end; ++x, out += columns->step) {
+    const tmo_taps taps = tmo_columns(k, (uint16_t)x);
+    first.out = out;
+    first.weights = w + taps.first * k->tap_step;
+    first.count = taps.count > 0 ? rows->count : 0;
+    first.offset = columns->backwards ? last - taps.start * pixel : taps.start * pixel;
+    first.columns = taps.count;
+    first.skipped = (op->kernel_w - taps.count) * k->tap_step;
+    tmo_wide_taps job = first;
+    if (first.count * taps.count > NARROW || !tmo_dsp_wide_taps(&job)) multiply_wide(&first);
+  }
+}
+
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && tmo_depthwise_makes_columns(k->op, k->in_channels, k->out_channels) && !tmo_has_sums(k)) {
+    const tmo_adjacent_columns all = {0, k->out_width, out, (int32_t)k->out_channels, false};
+    tmo_depthwise_columns_s16(k, window, &all);
+    return;
+  }
   if (!is_summed(k)) {
     tmo_make_row(k, window, out, tmo_conv_kernel_s16(k));
     return;
@@ -364,6 +425,19 @@ void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
 
 void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
   convolve_two_s16(k, window, apart, out_apart, out);
+}
+
+void tmo_conv_point_s16(const tmo_kernel *k, const int8_t *from, int8_t *out) {
+  tmo_wide_job job;
+  tmo_dsp_scales scales;
+  int32_t sums[4];
+  set_outputs(&job, k, out, sums, &scales);
+  set_rows(&job, &from, 1, 0, k->tap_step);
+  job.filter = k->tap_step;
+  job.skip = 0;
+  job.weights = k->weights;
+  job.first = job.last = 1;
+  tmo_dsp_wide_one(&job);
 }
 
 void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {

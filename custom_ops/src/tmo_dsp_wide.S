@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions tmo_dsp_wide_one() and tmo_dsp_wide_two() of tmo/packed.h are inner loops of convolutions with int16 activations.
+/* The functions tmo_dsp_wide_one(), tmo_dsp_wide_two() and tmo_dsp_wide_taps() of tmo/packed.h are inner loops of convolutions with int16
+ * activations. tmo_dsp_wide_taps() computes depthwise convolutions, and the other two functions compute all other convolutions.
  *
- * Register r0 points to the next values, and r1 is the end of the values. Register r2 points to the next weights, and r3 is the distance between the
+ * In tmo_dsp_wide_one() and tmo_dsp_wide_two(), register r0 points to the next values, and r1 is the end of the values. Register r2 points to the next weights, and r3 is the distance between the
  * weights of adjacent channels. Registers r4 to r7 hold sums. Registers r8 and r9 hold values, and r12 and lr hold weights. With two pixels, r10 and
  * r11 hold values of the second pixel. With one pixel, r10 is two times r3, and r11 is three times r3. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
@@ -287,5 +288,133 @@
     FUNCTION tmo_dsp_wide_two
     JOB   2
     .size tmo_dsp_wide_two, . - tmo_dsp_wide_two
+
+/* The following numbers are offsets of fields in tmo_wide_taps. */
+    .equ TAPS_RANGE, 16        /* tmo_conv16_dsp.c asserts these offsets. */
+    .equ TAPS_WEIGHTS, 24
+    .equ TAPS_ROWS, 32
+    .equ TAPS_OFFSET, 40
+    .equ TAPS_COLUMNS, 48
+    .equ TAPS_SKIPPED, 52
+    .equ TAPS_CHANNELS, 56
+    .equ TAPS_BIASED, 60
+    .equ TAPS_SCALED, 61
+
+/* The following numbers are offsets in the stack frame of tmo_dsp_wide_taps(), which begins with four sums. */
+    .equ NEXT_ROW, 16
+    .equ AT_ONCE, 24           /* number of channels that are computed together */
+    .equ TAPS, 32
+
+/* Multiplies all taps by the weights of one, two or four channels, and jumps to label 5. Register r0 points to the next tap, and r1 to its weights.
+ * Register r2 is the distance between the weights of taps, and r3 is the distance between taps. */
+.macro MULTIPLY_TAPS channels
+    movs  r8, #\channels
+    str   r8, [sp, #AT_ONCE]
+20: ldrd  r8, r9, [sp, #NEXT_ROW]
+    subs  r9, r9, #1
+    blt   5f
+    ldr   r12, [sp, #TAPS]
+    ldr   r0, [r8], #4
+    strd  r8, r9, [sp, #NEXT_ROW]
+    ldrd  r8, r3, [r12, #TAPS_OFFSET]
+    ldr   lr, [r12, #TAPS_COLUMNS]
+    add   r0, r0, r8
+    .balign 4
+21:
+  .if \channels == 4
+    ldr   r12, [r1]
+    ldr   r10, [r0]
+    ldr   r11, [r0, #4]
+    sxtb16 r8, r12
+    sxtb16 r9, r12, ror #8
+    smlabb r4, r10, r8, r4
+    smlatb r5, r10, r9, r5
+    smlabt r6, r11, r8, r6
+    smlatt r7, r11, r9, r7
+  .elseif \channels == 2
+    ldrsb r8, [r1]
+    ldrsb r9, [r1, #1]
+    ldr   r10, [r0]
+    smlabb r4, r10, r8, r4
+    smlatb r5, r10, r9, r5
+  .else
+    ldrsb r8, [r1]
+    ldrsh r10, [r0]
+    smlabb r4, r10, r8, r4
+  .endif
+    add   r0, r0, r3
+    add   r1, r1, r2
+    subs  lr, lr, #1
+    bne   21b
+    ldr   r12, [sp, #TAPS]
+    ldr   r8, [r12, #TAPS_SKIPPED]
+    add   r1, r1, r8
+    b     20b
+.endm
+
+    FUNCTION tmo_dsp_wide_taps
+    push  {r0, r4-r11, lr}
+    sub   sp, #TAPS
+1:  ldr   r12, [sp, #TAPS]
+    ldrd  r8, r9, [r12, #TAPS_ROWS]
+    strd  r8, r9, [sp, #NEXT_ROW]
+    ldrd  r1, r2, [r12, #TAPS_WEIGHTS]
+    ldr   r10, [r12, #TAPS_CHANNELS]
+    movs  r4, #0
+    movs  r5, #0
+    movs  r6, #0
+    movs  r7, #0
+    cmp   r10, #4
+    bge   4f
+    cmp   r10, #2
+    bge   3f
+    MULTIPLY_TAPS 1
+3:  MULTIPLY_TAPS 2
+4:  MULTIPLY_TAPS 4
+5:  stmia sp, {r4-r7}
+    ldr   r12, [sp, #TAPS]
+    ldmia r12, {r0-r3}
+    ldrd  r5, r6, [r12, #TAPS_RANGE]
+    ldr   r9, [sp, #AT_ONCE]
+    mov   r7, sp
+    mov   r8, #0x8000
+6:  ldr   r4, [r7], #4
+    SCALE r4
+    ssat  r4, #16, r4
+    cmp   r4, r5
+    it    lt
+    movlt r4, r5
+    cmp   r4, r6
+    it    gt
+    movgt r4, r6
+    strh  r4, [r3], #2
+    subs  r9, r9, #1
+    bne   6b
+    str   r3, [r12, #OUT]
+    ldrb  r4, [r12, #TAPS_BIASED]
+    ldrb  r5, [r12, #TAPS_SCALED]
+    cmp   r4, #0
+    it    ne
+    strne r0, [r12]
+    cmp   r5, #0
+    it    ne
+    strdne r1, r2, [r12, #MULTIPLIERS]
+    ldr   r9, [sp, #AT_ONCE]
+    ldr   r0, [r12, #TAPS_WEIGHTS]
+    ldr   r1, [r12, #TAPS_OFFSET]
+    ldr   r2, [r12, #TAPS_CHANNELS]
+    add   r0, r0, r9
+    add   r1, r1, r9, lsl #1
+    str   r0, [r12, #TAPS_WEIGHTS]
+    str   r1, [r12, #TAPS_OFFSET]
+    subs  r2, r2, r9
+    str   r2, [r12, #TAPS_CHANNELS]
+    bgt   1b
+    movs  r0, #1
+    b     9f
+8:  movs  r0, #0
+9:  add   sp, #TAPS + 4
+    pop   {r4-r11, pc}
+    .size tmo_dsp_wide_taps, . - tmo_dsp_wide_taps
 
 #endif

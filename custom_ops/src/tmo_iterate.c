@@ -297,13 +297,20 @@ static TMO_ALWAYS_INLINE bool convolves_columns(const tmo_op *op, const tmo_tens
 #endif
 }
 
-/* Computes adjacent pixels of a CONV or DEPTHWISE operator for which convolves_columns() is true. Returns false without computing anything if the
+/* Computes adjacent pixels of a CONV, DEPTHWISE or DEPTHWISE_S16 operator for which convolves_columns() is true. Returns false without computing anything if the
  * operator has another kind. */
 static TMO_ALWAYS_INLINE bool convolve_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns) {
 #if TMO_CORE_DSP
-  const bool depthwise = tmo_is_kind(k->op, TMO_OP_DEPTHWISE);
-  if (depthwise || tmo_is_kind(k->op, TMO_OP_CONV)) {
-    (depthwise ? tmo_depthwise_columns_s8 : tmo_conv_columns_s8)(k, rows, columns);
+  if (tmo_is_kind(k->op, TMO_OP_DEPTHWISE)) {
+    tmo_depthwise_columns_s8(k, rows, columns);
+    return true;
+  }
+  if (tmo_is_kind(k->op, TMO_OP_CONV)) {
+    tmo_conv_columns_s8(k, rows, columns);
+    return true;
+  }
+  if (tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16)) {
+    tmo_depthwise_columns_s16(k, rows, columns);
     return true;
   }
 #else
@@ -315,7 +322,7 @@ static TMO_ALWAYS_INLINE bool convolve_columns(const tmo_kernel *k, const tmo_wi
 /* Returns whether iterate_adjacent() can compute the operator. */
 static bool makes_columns(const tmo_run_state *run, const tmo_op *op) {
   const bool pools = is_unordered_pool(op) && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
-  if (!pools && !(TMO_CORE_DSP && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return false;
+  if (!pools && !(TMO_CORE_DSP && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE) || tmo_is_kind(op, TMO_OP_DEPTHWISE_S16)))) return false;
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   return has_adjacent_columns(run, in) && has_adjacent_columns(run, out) && (pools || convolves_columns(op, in, out));
 }

@@ -432,21 +432,19 @@ static TMO_ALWAYS_INLINE bool adds_to_sums(const tmo_run_state *run, const tmo_o
 #if TMO_CORE_DSP
 bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  if (!tmo_is_pointwise(op) || tmo_channel_groups(op) > 1 || !holds_pixels(run, in) || !holds_pixels(run, out)) return false;
-  const int8_t *const from = pixel_of(run, in, 0, 0);
-  const tmo_window window = {&from, 1, 1, 0, 0, 0, 1};
+  if (!tmo_is_pointwise(op) || tmo_channel_groups(op) > 1 || in->channels > 2 * TMO_NARROW_VALUES) return false;
+  const int8_t *const from = tmo_adjacent_pixels(run, in, 0, 1);
+  int8_t *const to = tmo_adjacent_pixels(run, out, 0, 1);
+  if (from == NULL || to == NULL) return false;
   tmo_kernel k; /* fields that the kernel does not read stay unset */
   k.op = op;
-  k.in_channels = in->channels;
   k.tap_step = in->channels / 2;
   k.out_channels = out->channels;
   k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
   k.weights = tmo_weights_of(run, op);
   k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
-  k.sums = NULL;
-  k.whole_rows = false;
-  tmo_conv_pixel_s16(&k, &window, pixel_of(run, out, 0, 0));
+  tmo_conv_point_s16(&k, from, to);
   return true;
 }
 

@@ -311,7 +311,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   ++run->group;
   if (t->width == 1 && t->height > 1 && tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind) && tmo_iterate_column(run, op)) return after_iteration(run);
 #if TMO_FAST_PIXELS && TMO_CORE_DSP
-  const bool point = tmo_has_part(TMO_PART_PIXELS) && tmo_is_kind(op, TMO_OP_CONV_S16) && t->width == 1 && t->height == 1;
+  const bool point = tmo_is_kind(op, TMO_OP_CONV_S16) && t->width == 1 && t->height == 1;
   if (point && tmo_iterate_point_s16(run, op)) return after_iteration(run);
 #endif
   if (is_single_pixel(op, t)) {

@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_tiles_for_helium: ("m55",),
             test_single_pixels_of_few_channels: ONE,
             test_tiles_of_few_pixels: ONE,
-            test_convolutions_to_few_channels: DSP,
+            test_convolutions_of_few_channels: DSP,
             test_a_wrong_byte_is_seen: ONE,
         }
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n) for n in some.get(metafunc.function, OTHERS)])
@@ -298,11 +298,11 @@ def test_tiles_of_few_pixels(core: Core) -> None:
     assert all(n <= most for n, most in zip(counted, (4_035_000, 2_315_000, 3_270_000, 1_809_000), strict=True))
 
 
-def few_channels(depthwise: bool) -> Iterator[bytes]:
-    """Draw convolutions to one to three channels, with each kernel, stride and padding in images and in columns."""
+def few_channels(depthwise: bool, activations: str) -> Iterator[bytes]:
+    """Draw convolutions of one to three channels, with each kernel, stride and padding in images and in columns."""
     shapes, windows = ((7, 5), (9, 1)), itertools.product((1, 2, 3), (1, 3), (1, 2), ("SAME", "VALID"))
     for seed, ((h, w), channels, (kh, kw, stride, padding)) in enumerate(itertools.product(shapes, (1, 2, 3), windows)):
-        net = Net(seed)
+        net = Net(seed, activations=activations)
         x = net.input((1, h, w, channels if depthwise else 1 + seed % 6))
         dilation = 2 if stride == 1 and kh == 3 else 1
         window: dict[str, Any] = {"kernel": (kh, min(kw, w)), "stride": (stride, 1), "dilation": (dilation, 1)}
@@ -311,9 +311,10 @@ def few_channels(depthwise: bool) -> Iterator[bytes]:
         yield net.model(y)
 
 
-@pytest.mark.parametrize("depthwise", [False, True])
-def test_convolutions_to_few_channels(core: Core, depthwise: bool) -> None:
-    models = [tflm_memopt.optimize(model, if_worthwhile=False).model for model in few_channels(depthwise)]
+@pytest.mark.parametrize(("depthwise", "activations"), [(False, "INT8"), (True, "INT8"), (True, "INT16")])
+def test_convolutions_of_few_channels(core: Core, depthwise: bool, activations: str) -> None:
+    drawn = few_channels(depthwise, activations)
+    models = [tflm_memopt.optimize(model, if_worthwhile=False).model for model in drawn]
     outcomes = run(core, [case for model in models for case in model_cases(model)])
     assert not [n for n, outcome in enumerate(outcomes) if not outcome.right]
 

@@ -38,6 +38,8 @@ AROUND = 60
         ("m4", "depthwise_3x3", 1),
         ("m4", "depthwise_any", 3),
         ("m4", "depthwise_line", 7),
+        ("m4", "depthwise_any_int16", 3),
+        ("m4", "depthwise_any_int16", 5),
         ("m4", "depthwise_dilated", 0),
         ("m4", "depthwise_fours", 4),
         ("m4", "depthwise_fours", 7),

@@ -29,6 +29,11 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
     return whole and kind in _PIXEL_KINDS
 
 
+def makes_few(kind: Kind, channels: int, *, complete: bool) -> bool:
+    """Return whether tmo_dsp_few() computes the channels of a pixel together on a core with the DSP extension."""
+    return kind is Kind.CONV and complete and channels < QUAD
+
+
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
     """Return the value of tmo_makes_fours() in C. The argument `complete` is true if iterations do not compute partial
     sums.

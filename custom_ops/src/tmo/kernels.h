@@ -195,10 +195,13 @@ TMO_LINKAGE void tmo_pool_columns_s8(const tmo_kernel *k, const tmo_window *rows
 TMO_LINKAGE void tmo_pool_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
 
 #if TMO_CORE_DSP
-/* Computes output pixels of an int8 depthwise convolution from whole input rows. tmo_depthwise_makes_columns() must be true. */
+/* Compute output pixels of a depthwise convolution from whole input rows. tmo_depthwise_makes_columns() must be true. */
 TMO_LINKAGE void tmo_depthwise_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
+TMO_LINKAGE void tmo_depthwise_columns_s16(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
 static inline bool tmo_depthwise_makes_columns(const tmo_op *op, uint32_t in_channels, uint32_t out_channels) {
-  if (!tmo_is_kind(op, TMO_OP_DEPTHWISE) || tmo_has_nibbles(op) || op->packing != TMO_PACKING_NONE || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
+  if (op->packing != TMO_PACKING_NONE || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
+  if (tmo_is_kind(op, TMO_OP_DEPTHWISE_S16)) return in_channels == out_channels;
+  if (!tmo_is_kind(op, TMO_OP_DEPTHWISE) || tmo_has_nibbles(op)) return false;
   if (in_channels == out_channels) return out_channels < 4 ? tmo_has_part(TMO_PART_DEPTHWISE_SUMS) : op->bias != 0;
   return tmo_has_part(TMO_PART_DEPTHWISE_REPEATED) && op->bias != 0 && tmo_remainder(out_channels, 4 * in_channels) == 0;
 }

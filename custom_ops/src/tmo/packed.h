@@ -239,6 +239,11 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
+/* Computes a pixel of a CONV_S16 operator with a 1x1 kernel from the input pixel at `from`. A channel must have at most TMO_NARROW_VALUES weights. The
+ * function reads only the fields `op`, `bias`, `multipliers`, `shifts`, `weights`, `tap_step` and `out_channels` of k. */
+TMO_LINKAGE void tmo_conv_point_s16(const tmo_kernel *k, const int8_t *from, int8_t *out);
+
+enum { TMO_NARROW_VALUES = 511 }; /* the sum of TMO_NARROW_VALUES products of int16 and int8 values fits 32 bits */
 enum { TMO_WIDE_VALUES = 32 }; /* number of values between the first value of a pixel and the first value of the next pixel */
 
 /* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. A function for one pixel
@@ -271,6 +276,25 @@ typedef struct tmo_wide_job {
  * tmo_dsp_wide_two() change fields of the argument `job`. */
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
+
+/* Arguments for a function that computes a pixel of an int16 depthwise convolution. Sums have 32 bits and may wrap. */
+typedef struct {
+  const int32_t *bias, *multipliers; /* one value for each channel, or four equal values if all channels have the same value */
+  const int8_t *shifts;
+  int8_t *out;
+  int32_t low, high;                 /* smallest and largest output */
+  const int8_t *weights;             /* weights of the first tap */
+  uint32_t tap;                      /* distance in bytes between the weights of adjacent taps */
+  const int8_t *const *rows;         /* list of `count` addresses, which are `offset` bytes before the first taps of the window's rows */
+  uint32_t count, offset, apart;     /* adjacent taps of a row are `apart` bytes apart */
+  uint32_t columns, skipped;         /* number of taps in each row, at least 1, and number of weights to skip after each row */
+  int32_t channels;
+  uint8_t biased, scaled;            /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
+} tmo_wide_taps;
+
+/* Computes all channels of a pixel. Changes fields of the argument `job`. Returns false if a sum or a scale does not fit 32 bits. The outputs of some
+ * channels are then missing. */
+TMO_CORE bool tmo_dsp_wide_taps(tmo_wide_taps *job);
 
 /* Computes output channels of one pixel. The argument `pairs` is the number of pairs of channels, at least 2. The argument `values` is the number of
  * input bytes in the array `bytes`. */

@@ -111,3 +111,24 @@ void tmo_dsp_wide_two(tmo_wide_job *job) {
     job->rest(job, 2);
   }
 }
+
+/* Returns false if a bias is larger than a byte, so that tests also run the C code for 64-bit sums. */
+bool tmo_dsp_wide_taps(tmo_wide_taps *job) {
+  for (int32_t c = 0; c < job->channels; ++c) {
+    const int8_t *w = job->weights + c;
+    int64_t sum;
+    memcpy(&sum, job->bias + (job->biased ? 2 * c : 0), sizeof sum);
+    if (sum != (int8_t)sum) return false;
+    for (uint32_t row = 0; row < job->count; ++row, w += job->skipped) {
+      for (uint32_t column = 0; column < job->columns; ++column, w += job->tap) {
+        int16_t value;
+        memcpy(&value, job->rows[row] + (int32_t)(job->offset + column * job->apart) + 2 * c, sizeof value);
+        sum += value * *w;
+      }
+    }
+    const int32_t scale = job->scaled ? c : 0, scaled = tmo_rescale_wide(sum, job->multipliers[scale], job->shifts[scale]);
+    const int16_t limited = (int16_t)(scaled < job->low ? job->low : scaled > job->high ? job->high : scaled);
+    memcpy(job->out + 2 * c, &limited, sizeof limited);
+  }
+  return true;
+}

@@ -10,6 +10,7 @@ import numpy as np
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops import kernel_choice
+from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.packing import QUAD
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.work_windows import Kernel, Windows, named, stripes
@@ -24,7 +25,9 @@ def _conv(w: Windows, done: Work) -> Work:
     if w.rows and (w.op.window.kernel_w > 1 or w.op.window.pad_left > 0):
         done = replace(done, listed=w.pixels)
     if not w.makes_fours:
-        return in_fours(_runs(w, done), w.out_channels)
+        done = in_fours(_runs(w, done), w.out_channels)
+        few = kernel_choice.makes_few(w.op.kind, w.out_channels, complete=w.complete)
+        return named(done, "few") if few else done
     window, c = w.op.window, w.in_channels
     in_rows = w.reads_rows and window.dilation_w == 1
     is_run = window.kernel_h == 1 and (window.kernel_w == 1 or in_rows)
@@ -109,9 +112,11 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_conv16.c, which computes one int16 channel at a time."""
+    """Add the work of tmo_generated_conv16.c, which computes one int16 channel at a time, or of tmo_conv16_dsp.c."""
     channels = w.out_channels // 2
-    return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
+    done = replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
+    repeated = w.op.traits.channels is Channels.FILTERED and w.in_channels != w.out_channels
+    return named(done, "repeated") if repeated else done
 
 
 def _pool(w: Windows, done: Work) -> Work:
