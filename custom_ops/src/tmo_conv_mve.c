@@ -65,17 +65,23 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of output channels. */
+/* Computes one pixel with any number of output channels. The kernel computes eight channels at a time. If five to seven channels are left, the kernel
+ * computes eight channels, and the outputs of the channels that are left are copied. If up to four channels are left, the pixel is computed twice,
+ * as two pixels of four channels. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
-  const uint32_t eights = job->channels / EIGHT * EIGHT;
+  const uint32_t eights = job->channels / EIGHT * EIGHT, left = job->channels - eights;
+  int8_t last[EIGHT];
   tmo_mve_job part = *job;
   part.channels = eights;
   if (eights > 0) tmo_mve_one_for(&part)(bytes, step, weights, &part);
   part.scales += 3 * eights;
-  part.out += eights;
+  part.out = left == FOUR ? job->out + eights : last;
   part.step = 0;
-  part.channels = job->channels - eights;
-  two_for(&part)(bytes, 0, weights + eights * part.turns * VECTOR, &part);
+  part.channels = left > FOUR ? EIGHT : FOUR;
+  (left > FOUR ? tmo_mve_one_for(&part) : two_for(&part))(bytes, 0, weights + eights * part.turns * VECTOR, &part);
+  if (left == FOUR) return;
+  const int8_t *const row = last;
+  copy(job->out + eights, &row, 1, 0, left, EIGHT);
 }
 
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {

@@ -327,8 +327,8 @@ enter:
     .equ DILATION_H, 16      /* The next field is `gap`. */
     .equ WIDTH, 24
 
-/* Moves from one row under a window to the next one. Register lr holds the distance of both rows, and r1 to r4 have the meaning that tmo_mve_take()
- * states. */
+/* Moves from one row under a window to the next one, and jumps to label 1. Register lr holds the distance of both rows, and r1 to r4 have the meaning
+ * that tmo_mve_take() states. */
 .macro NEXT_ROW
 20: ldrh  r12, [r2, #8]
     add   r4, r4, #1
@@ -346,7 +346,8 @@ enter:
     cmp   r12, #0
     beq   21b
 23: subs  lr, lr, #1
-    bne   20b
+    beq   1b
+    b     20b
 .endm
 
 /* tmo_mve_take() has three loops. The code at label 6 copies the adjacent pixels of a row together. The code at label 2 copies pixels of a few whole
@@ -426,18 +427,53 @@ enter:
     subs  r5, r5, #1
     beq   12f
     NEXT_ROW
-    b     1b
 12: pop   {r1, r4-r11, pc}
     .size tmo_mve_take, . - tmo_mve_take
 
-/* tmo_mve_list() writes the addresses of pixels to the list at r0. Registers r1 to r6 have the same meaning as in tmo_mve_take(). Register r7 is the
- * address of the next pixel, and r8 is the end of the rolling buffer. Register r9 is the size of the rolling buffer in bytes, and r10 is the distance
- * between pixels in bytes. */
+/* tmo_mve_list() writes the addresses of pixels to the list at r0. The code at label 3 lists adjacent pixels of a column window with one row. The code
+ * at label 2 lists other pixels.
+ *
+ * Registers r1 to r6 have the same meaning as in tmo_mve_take(), and r11 is the base address. At label 2, register r7 is the address of the next pixel,
+ * and r10 is the distance between pixels in bytes. Register r8 is the end of the rolling buffer, and r9 is the size of the rolling buffer in bytes. */
     FUNCTION tmo_mve_list
     push  {r4-r11, lr}
     ldm   r1!, {r2-r6, r11}
-1:  ldrd  r8, r9, [r2]
     ldrh  r12, [r2, #8]
+    cmp   r12, #1
+    bne   11f
+8:  ldrd  lr, r10, [r1, #COLUMNS]
+    ldrd  r8, r9, [r2]
+    cmp   r10, #1
+    bne   1f
+    add   r8, r8, r11
+    udiv  r7, r3, r9
+    mls   r12, r7, r9, r3
+    add   r7, r0, lr, lsl #2
+    dlstp.32 lr, lr
+3:  viwdup.u32 q0, r12, r9, #1
+    vmul.i32 q0, q0, r6
+    vadd.i32 q0, q0, r8
+    vstrw.32 q0, [r0], #16
+    letp  lr, 3b
+    subs  r5, r5, #1
+    beq   6f
+    ldrd  lr, r12, [r1, #DILATION_H]
+    add   r0, r7, r12
+9:  ldrd  r8, r9, [r1, #FIRST]
+    add   r2, r2, #12
+    cmp   r2, r9
+    bne   10f
+    mov   r2, r8
+    ldr   r12, [r1, #WIDTH]
+    add   r3, r3, r12
+10: ldrh  r12, [r2, #8]
+    cmp   r12, #1
+    bne   22f
+    subs  lr, lr, #1
+    beq   8b
+    b     9b
+1:  ldrh  r12, [r2, #8]
+11: ldrd  r8, r9, [r2]
     ldrd  lr, r10, [r1, #COLUMNS]
     add   r8, r8, r11
     mla   r7, r3, r12, r4
@@ -462,7 +498,6 @@ enter:
     ldrd  lr, r12, [r1, #DILATION_H]
     add   r0, r0, r12
     NEXT_ROW
-    b     1b
 6:  pop   {r4-r11, pc}
     .size tmo_mve_list, . - tmo_mve_list
 

@@ -227,17 +227,17 @@ def _mve_conv(w: Windows, done: Work) -> Work:
     sizes, together = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = sizes[2], sizes[1]
     fours, eights, left = -(-channels // 4), channels // 8, channels % 8
-    rest = -(-left // 4)
+    last = int(left > 0)
     done = replace(
         done,
-        macs=values * 8 * (fours * pairs + (eights + rest) * singles),
-        weights=values * 4 * (fours * pairs + (2 * eights + rest) * singles),
-        loops=fours * pairs + (eights + rest) * singles,
-        odd=(pairs + singles) * (channels % 4 > 0),
+        macs=values * 8 * (fours * pairs + (eights + last) * singles),
+        weights=values * 4 * (fours * pairs + (2 * eights + -(-left // 4)) * singles),
+        loops=fours * pairs + (eights + last) * singles,
+        odd=pairs * (channels % 4 > 0) + singles * last,
         clamped=done.written * ((op.output_zero_point, *op.activation) != (-128, *FULL_RANGE)),
     )
     kernel, row = (op.window.kernel_h, op.window.kernel_w), op.window.kernel_w * w.in_channels
-    one, two = (eights > 0) + (left > 3) + (left % 4 > 0), (channels > 3) + (channels % 4 > 0)  # assembly calls
+    one, two = (eights > 0) + last, (channels > 3) + (channels % 4 > 0)  # assembly calls
     if w.rows and kernel == (1, 1):
         step = op.window.stride_w * w.in_channels
         inside = min(op.writes.w, max(0, (op.reads[0].row_bytes - values) // step + 1))
@@ -249,14 +249,22 @@ def _mve_conv(w: Windows, done: Work) -> Work:
                 pieces=len(w.x0) * alone, runs=len(w.x0) * (alone > 0), swept=len(w.x0) * alone * -(-row // VECTOR),
             ), "direct",
         )  # fmt: skip
-    apart = not (w.in_one_piece and w.out_in_one_piece)
+    apart = _is_apart(w)
     if is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, 1) and (w.columns == 1 or apart):
         return named(replace(done, read=0, batches=two * pairs + one * singles), "direct")
     calls, vectors = two * pairs + one * singles, w.row_windows * -(-row // VECTOR)
     done = replace(done, batches=calls, runs=w.row_windows, swept=vectors)
     if not w.rows and w.makes_single_pixels(Packing.MVE_CONV):
         return replace(done, pieces=w.pixels - w.unclipped)
-    return _in_tiles(w, replace(done, pieces=w.gathered_alone(together)), 2)
+    done = _in_tiles(w, replace(done, pieces=w.gathered_alone(together)), 2)
+    if w.rows or w.columns == 1 or (w.in_one_piece and w.out_in_one_piece):
+        return done
+    return named(done, "apart" if apart else "listed")  # The function iterate_columns() lists the pixels of a window.
+
+
+def _is_apart(w: Windows) -> bool:
+    """Return whether tmo_iterate_vectors() finds each pixel of a tile on its own."""
+    return w.in_arena and not w.backwards and not (w.in_one_piece and w.out_in_one_piece)
 
 
 def _in_tiles(w: Windows, done: Work, most: int) -> Work:
@@ -407,7 +415,8 @@ def _mve_depthwise(w: Windows, done: Work) -> Work:
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *FULL_RANGE)
     if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:
         return _packed_depthwise(w, done, VECTOR, -(-window.kernel_h * window.kernel_w // 2))
-    done = named(_packed_depthwise(w, done, VECTOR, 1), "nine")
+    alone = w.columns > 1 and not w.rows and _is_apart(w)
+    done = named(_packed_depthwise(w, done, VECTOR, 1), "nine", *["apart"] * alone)
     if w.rows and window.stride_w == 1 and c <= VECTOR // 2:
         at_once = VECTOR // c
         whole_rows = int((w.high == window.kernel_h).sum())
