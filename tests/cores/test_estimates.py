@@ -18,6 +18,7 @@ import unseen
 from conftest import QUICKLY, ROOT
 from cores.cases import model_cases, run
 from cores.core import MEASURED, missing_tools
+from models import Net
 from property.forced import forced
 from property.oracle import rewrite
 
@@ -136,6 +137,25 @@ def test_tiled_networks_are_estimated_within_the_stated_error() -> None:
         print(f"{key}: estimate {off[key]:+.1%}")
     assert statistics.median(map(abs, off.values())) <= 0.03
     assert max(map(abs, off.values())) <= 0.1, off
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("channels", "kernel", "out"), [(3, 3, 8), (1, 3, 16), (2, 5, 12), (4, 3, 16)])
+def test_single_pixels_of_whole_rows_are_estimated_as_one_call_for_each_row(
+    channels: int, kernel: int, out: int
+) -> None:
+    if reason := missing_tools(CORE):
+        pytest.skip(reason)
+    net = Net(5)
+    model = net.model(net.conv2d(net.input((1, 24, 24, channels)), out, kernel=(kernel, kernel), stride=(2, 2)))
+    options = ConversionOptions(seconds=0, fold=False, target="cortex-m4", reorder=False, tiles=NO_RECOMPUTE)
+    with forced(replace(NO_RECOMPUTE, tile=1, at_once=1, group_channels=0), seed=1):
+        rewritten, planned = rewrite(model, options)
+    (done,) = work(planned)
+    (outcome,) = run(CORE, model_cases(rewritten))
+    assert outcome.right
+    assert done.iterations == 12 * done.calls == 144
+    assert costs.tables()["cortex-m4"].instructions([done]) == pytest.approx(outcome.instructions, rel=0.08)
 
 
 @pytest.mark.slow

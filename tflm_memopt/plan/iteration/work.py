@@ -91,6 +91,7 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
         "in_one_piece": not m.stripes or (border and not around.is_reversed),
         "out_in_one_piece": not m.stripes or (m.op.output not in around.inner and not around.is_reversed),
         "elsewhere": _is_elsewhere(m.op, around.source),
+        "along": m.stripes > 0 and m.nest.tile == 1 and 2 * len(runs) < len(executed),
     }
     key = executed.tobytes() if m.nest.recomputes else len(executed), calls, *flags.values()
     if m.op.moves:
@@ -205,6 +206,7 @@ def _windowed(
     out_in_one_piece: bool,
     backwards: bool,
     elsewhere: bool,
+    along: bool,
     calls: int,
 ) -> Work:
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
@@ -224,6 +226,7 @@ def _windowed(
         in_one_piece=in_one_piece, out_in_one_piece=out_in_one_piece, whole=m.nest.channel_groups == 1,
         complete=not m.nest.sums, in_arena=not elsewhere, room=op.room(m.stage.pixels), backwards=backwards,
         calls=0 if elsewhere or backwards else calls,
+        along=along and in_one_piece and out_in_one_piece and not elsewhere,
     )  # fmt: skip
     pixels = windows.pixels
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps

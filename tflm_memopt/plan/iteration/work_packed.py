@@ -35,10 +35,13 @@ def _values(w: Windows, packed: Packing) -> int:
 def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
-    batches, alone = w.calls, 0
-    if w.calls and w.rows:  # A call for one row counts as 1 batch, and a call for two rows as 1.5 batches.
-        batches = (len(w.x0) + w.calls + 1) // 2
-    elif not w.calls:
+    direct = is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns)
+    in_row = w.along and not direct
+    calls = 0 if in_row else w.calls
+    batches, alone = calls, 0
+    if calls and w.rows:  # A call for one row counts as 1 batch, and a call for two rows as 1.5 batches.
+        batches = (len(w.x0) + calls + 1) // 2
+    elif not calls:
         sizes, _ = _batches(w, Packing.DSP_CONV, values)
         batches, alone = sum(sizes.values()), sizes[1]
     pairs, last = -(-w.out_channels // 2), w.out_channels % 2
@@ -52,15 +55,15 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         odd=batches * last,
         batches=batches,
     )
-    if w.calls and not w.rows:
+    if calls and not w.rows:
         return _joined(w, named(done, "joined"))
     if w.rows and w.room > ROOM_FOR_PIXELS and 2 * alone > batches and not _is_short(w):
         done = named(done, "single")  # Kernels for one pixel take more cycles per instruction than other kernels.
-    if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
+    if direct:
         return named(replace(done, read=0), "direct")
-    if w.makes_single_pixels(Packing.DSP_CONV) or (w.columns == 1 and not w.rows):
+    if not in_row and (w.makes_single_pixels(Packing.DSP_CONV) or (w.columns == 1 and not w.rows)):
         return _from_pixels(w, done)
-    if _computes_few(w, values):
+    if not in_row and _computes_few(w, values):
         return _few(w, done)
     if not (w.rows or w.in_one_piece):
         c = w.in_channels

@@ -43,6 +43,8 @@ class Windows:
     """Size of a packed convolution's scratch, encoded like the argument `room` of packed_pixels()."""
     backwards: bool
     """Whether the kernel reads an input tensor from its last pixel to its first."""
+    along: bool
+    """Whether each iteration computes one pixel, but tmo_iterate_along_row() computes most pixels of a row at once."""
 
     @property
     def reads_rows(self) -> bool:
