@@ -219,9 +219,16 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
 
 /* The function is_plain() must be true for the tensor. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x, uint32_t n, int8_t **pixels) {
-  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
-  const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
-  tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
+  const uint32_t channels = t->channels;
+  const int8_t *const base = tmo_base_of(run, t);
+  if (!tmo_has_column_windows(t)) {
+    int8_t *pixel = (int8_t *)(uintptr_t)base + t->offset + tmo_remainder(y, t->depth) * tmo_row_bytes(t) + x * channels;
+    for (int8_t **const end = pixels + n; pixels != end; pixel += channels) *pixels++ = pixel;
+    return;
+  }
+  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, channels, run->current.stripe, (uint16_t)y);
+  const uint32_t at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
+  tmo_list_rolling_buffer(base + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
 /* Copies the input values of two to four pixels of a convolution with a 1x1 kernel. Returns false without copying anything if tmo_is_pointwise() is
@@ -363,6 +370,13 @@ TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k,
   for (uint32_t p = 0; p < n; p += together) tmo_packed_add(a[p], b[p], outs[p], together * bytes, k->bias, k->op);
 }
 
+/* Returns whether the scratch memory has room for the input values of n pixels of a packed convolution. */
+static TMO_ALWAYS_INLINE bool has_room(const tmo_op *op, uint32_t in_channels, uint32_t n) {
+  const uint32_t values = tmo_packed_values(op, in_channels);
+  const bool few = op->tile <= TMO_PACKED_PIXELS && op->tile * values <= TMO_PACKED_TILE / 8 * 3; /* the scratch memory has room for a whole tile */
+  return few || n <= tmo_packed_pixels(op, values, op->tile);
+}
+
 TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const bool convolves = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV), adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
@@ -371,7 +385,7 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
   int8_t *outs[TMO_PACKED_PIXELS];
   if (!is_plain(run, in) || !tmo_is_ascending(out) || (adds ? !is_plain(run, &tensors[op->input[1]]) : !convolves && !tmo_has_nine_taps(op))) return false;
   if (convolves && op->kernel_w > 1 && in->channels % 4 != 0 && tmo_has_column_windows(in)) return false;
-  if (convolves && (end - x < 2 || end - x > tmo_packed_pixels(op, tmo_packed_values(op, in->channels), op->tile))) return false;
+  if (convolves && (end - x < 2 || !has_room(op, in->channels, end - x))) return false;
   tmo_kernel k = kernel_of(run, op, in, out);
   for (; x < end; x += n) {
     n = end - x < TMO_PACKED_PIXELS ? end - x : TMO_PACKED_PIXELS;
