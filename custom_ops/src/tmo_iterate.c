@@ -542,11 +542,17 @@ static TMO_ALWAYS_INLINE bool prefers_rows(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(pools), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
 }
 
-bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op) {
+static bool makes_whole_rows(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const tmo_tensor *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   if (!(prefers_rows(op) || is_pixelwise(op) || convolves_columns(op, in, out)) || tmo_channel_groups(op) > 1) return false;
   return has_whole_rows(run, in) && has_whole_rows(run, out);
+}
+
+bool tmo_makes_rows(const tmo_run_state *run, tmo_op *own) {
+  if (!makes_whole_rows(run, own)) return makes_columns(run, own);
+  own->tile = 0;
+  return true;
 }
 
 TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
@@ -569,7 +575,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
   if (prefers_rows(op)) {
     const bool is_whole = run->current.tile == 0 && end == tmo_tensors(run->program)[op->output].width;
-    if (is_whole && tmo_makes_rows(run, op)) return iterate_whole_row(run, op);
+    if (is_whole && makes_whole_rows(run, op)) return iterate_whole_row(run, op);
   }
 #if TMO_FAST_PIXELS
   enum { FEW = 4 }; /* for up to FEW pixels, iterate_inside() does not save time */
@@ -695,7 +701,14 @@ TMO_OWN_FRAME static tmo_status iterate_each_row(tmo_run_state *run, const tmo_o
     return TMO_OK;
   }
   if (!iterate_as_one_row(&f, end)) {
-    for (; run->current.row < end; ++run->current.row) iterate_window(&f, 0);
+    const bool whole = tmo_by_row(op) || !makes_columns(run, op);
+    for (; run->current.row < end; ++run->current.row) {
+      if (whole) {
+        iterate_window(&f, 0);
+      } else {
+        iterate_adjacent(&f, 0, f.out.tensor->width);
+      }
+    }
   }
   run->current.row = (uint16_t)end;
   return TMO_OK;

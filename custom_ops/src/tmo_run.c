@@ -346,11 +346,11 @@ TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
   if (!tmo_iterates_rows(op) || tmo_is_message(op) || tmo_by_row(op)) return NOT_RUN;
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t tiles = t->height * tmo_quotient(t->width + op->tile - 1u, op->tile);
-  if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height || !tmo_makes_rows(run, op)) return NOT_RUN;
+  if (t->rows != 1 || t->advance != 1 || t->end != 1 || run->group->stripes != t->height) return NOT_RUN;
   if (!runs_only_first(run, tiles)) return NOT_RUN;
-  copy_weights(run, op);
   tmo_op own = *op;
-  own.tile = 0;
+  if (!tmo_makes_rows(run, &own)) return NOT_RUN;
+  copy_weights(run, op);
   return iterate_whole_group(run, &own, t, tiles);
 }
 

@@ -52,6 +52,7 @@ AROUND = 60
         ("m4", "conv_point", 7),
         ("m4", "conv_point_strided", 3),
         ("m4", "conv_point_strided", 4),
+        ("m4", "conv_point_strided", 7),
         ("m4", "conv_point_int16", 5),
         ("m4", "dense_batches", 3),
         ("m4", "dense_int16", 6),

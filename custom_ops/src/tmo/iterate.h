@@ -19,10 +19,12 @@ TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *
  * iterations, even if outputs overwrite inputs. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Returns whether the rows of an unpacked operator with tiles can be computed at once, by a copy of the operator whose field `tile` is 0. */
-TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, const tmo_op *op);
+/* Returns whether tmo_iterate_rows() can compute whole rows of an unpacked operator with tiles. The argument `own` is a copy of the operator. If a
+ * kernel computes the rows, tmo_makes_rows() sets own->tile to 0. */
+TMO_LINKAGE bool tmo_makes_rows(const tmo_run_state *run, tmo_op *own);
 
-/* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. tmo_iterates_rows() must be true for the operator. */
+/* Computes the operator's rows from run->current to row `end` - 1, and changes run->current. tmo_iterates_rows() must be true for the operator. If the
+ * operator has tiles, tmo_makes_rows() must be true for it. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && (!tmo_iterative(op) || tmo_is_kind(op, TMO_OP_COPY)) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
