@@ -59,23 +59,24 @@ class FloatModel:
             signature = self._graph.signatures["serving_default"]
             specs = signature.structured_input_signature[1]
             self.names = tuple(sorted(specs))
-            self._set_shapes([tuple(specs[name].shape) for name in self.names])
+            self._set_inputs([specs[name] for name in self.names])
             self._call = lambda *inputs: signature(**dict(zip(self.names, inputs, strict=True)))
             return
         model = self._tf.keras.models.load_model(path, compile=False)
         self.names = tuple(tensor.name for tensor in model.inputs)
-        self._set_shapes([tuple(tensor.shape) for tensor in model.inputs])
+        self._set_inputs(model.inputs)
         with tempfile.TemporaryDirectory() as folder:  # An export turns variables into constants.
             model.export(folder, verbose=False)
             self._graph = self._tf.saved_model.load(folder)
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
-    def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of the inputs, without the first axis. A dimension without a fixed size is None.
+    def _set_inputs(self, inputs: Sequence[Any]) -> None:
+        """Set the types and the shapes of the inputs, without the first axis. A dimension without a fixed size is None.
 
         The first axis of an input must have size 1 or no fixed size, because a microcontroller runs one example at a
         time.
         """
+        shapes = [tuple(tensor.shape) for tensor in inputs]
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
                 raise UsageError(
@@ -84,7 +85,8 @@ class FloatModel:
                     where=f"input '{name}'",
                     hint="use Input(shape=...) instead of batch_shape",
                 )
-        self.shapes = [tuple(shape[1:]) for shape in shapes]
+        self.shapes = [shape[1:] for shape in shapes]
+        self._types = [self._tf.as_dtype(tensor.dtype).as_numpy_dtype for tensor in inputs]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
         """Return an int8 model that processes one example per inference. The argument `calibration` has an array of
@@ -94,7 +96,7 @@ class FloatModel:
         inputs = self.inputs(calibration)
         self.shapes = [tuple(array.shape[1:]) for array in inputs]
         one = tf.function(self._call)
-        specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
+        specs = [tf.TensorSpec((1, *array.shape[1:]), array.dtype) for array in inputs]
         concrete = one.get_concrete_function(*specs)
         names = [tensor.name.partition(":")[0] for tensor in concrete.inputs[: len(specs)]]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], self._graph)
@@ -115,10 +117,10 @@ class FloatModel:
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Raises UsageError for arrays whose shapes do not match the model's inputs."""
+        """Return the arrays in the types of the model's inputs. Raises UsageError for arrays of other shapes."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
-            what = f"{len(arrays)} arrays were given for a model with {len(self.shapes)} inputs"
+            what = f"number of arrays: {len(arrays)}, number of the model's inputs: {len(self.shapes)}"
             raise UsageError(what, code="bad_data", hint=hint)
         for name, shape, array in zip(self.names, self.shapes, arrays, strict=True):
             given = array.shape[1:]
@@ -136,7 +138,7 @@ class FloatModel:
                 code="bad_data",
                 hint="give the same number of examples in each array",
             )
-        return [array.astype(np.float32) for array in arrays]
+        return [array.astype(dtype) for array, dtype in zip(arrays, self._types, strict=True)]
 
     def scores(self, arrays: Sequence[Array]) -> Array:
         """Return the model's first output for all examples, in the shape [examples, classes]."""

@@ -56,6 +56,12 @@ tf.keras.Model([steps, others], tf.keras.layers.Dense(2)(steps + others)).save("
 row = tf.keras.Input((5,))
 both = tf.keras.layers.Concatenate()([tf.keras.layers.Flatten()(steps), row])
 tf.keras.Model([steps, row], tf.keras.layers.Dense(2)(both)).save("unequal.keras")
+tokens = tf.keras.Input((6,), dtype="int32")
+words = tf.keras.layers.GlobalAveragePooling1D()(tf.keras.layers.Embedding(9, 4)(tokens))
+tokens_model = tf.keras.Model(tokens, tf.keras.layers.Dense(2)(words))
+tokens_model.save("tokens.keras")
+tokens_model.export("tokens", verbose=False)
+np.save("x_tokens.npy", random.integers(0, 9, (20, 6)))
 np.save("x_rows.npy", random.normal(size=(20, 5)).astype(np.float32))
 np.save("x_fewer.npy", np.zeros((19, 4, 4), np.float32))
 np.save("x_small.npy", images[:60, :12, :12])
@@ -101,6 +107,8 @@ COMMANDS: Mapping[str, list[str]] = {
     "saved": ["saved", *IN_ONE_STEP],
     "open_12": ["open.keras", "--calibrate", "x_small.npy", "-o", "open_12"],
     "unequal": ["unequal.keras", "--calibrate", "x_steps.npy", "x_rows.npy", "-o", "unequal"],
+    "tokens": ["tokens.keras", "--calibrate", "x_tokens.npy", "--force", "-o", "tokens_keras"],
+    "tokens_saved": ["tokens", "--calibrate", "x_tokens.npy", "--force", "-o", "tokens_saved"],
     "open_both": ["open.keras", "--calibrate", "x_small.npy", "--test", "x_test.npy", "y_test.npy", "-o", "no"],
     **{name: [f"{name}.keras", "--calibrate", "x_steps.npy", "-o", "no"] for name in SAYS},
     **{f"bad_{number}": [*arguments, "-o", "no"] for number, (_, arguments) in enumerate(BAD)},
@@ -193,6 +201,15 @@ def test_inputs_stay_in_order(trained: Folder) -> None:
     assert code == cli.DONE, err
     graph = trained.model("unequal/unequal.int8.tflite")
     assert [graph.tensors[i].shape for i in graph.inputs] == [(1, 4, 4), (1, 5)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "folder"), [("tokens", "tokens_keras"), ("tokens_saved", "tokens_saved")])
+def test_numbers_of_words_stay_integers(trained: Folder, name: str, folder: str) -> None:
+    code, _, err = trained.answer(name)
+    assert code == cli.DONE, err
+    graph = trained.model(f"{folder}/tokens.int8.tflite")
+    assert [graph.tensors[i].dtype for i in (*graph.inputs, *graph.outputs)] == ["INT32", "INT8"]
 
 
 @pytest.mark.slow
