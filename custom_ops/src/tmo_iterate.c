@@ -257,16 +257,11 @@ TMO_OWN_FRAME static void iterate_pixelwise(execution *f, uint32_t x, uint32_t e
   const int8_t *pixel;
   const tmo_window window = taps_window(&pixel, 1, 0, one);
   const bool whole = has_whole_rows(f->run, f->in.tensor) && has_whole_rows(f->run, f->out.tensor);
-  const bool adjacent = has_adjacent_columns(f->run, f->in.tensor) && has_adjacent_columns(f->run, f->out.tensor);
-  const int32_t step = tmo_is_backwards(f->in.tensor) ? -(int32_t)f->in.pixel : (int32_t)f->in.pixel;
-  const int32_t out_step = tmo_is_backwards(f->out.tensor) ? -(int32_t)f->out.pixel : (int32_t)f->out.pixel;
   const uint32_t n = whole ? end - x : 1;
   f->kernel.out_width = (uint16_t)n;
-  int8_t *out = NULL;
-  for (bool next = false; x < end; x += n, next = adjacent) {
-    pixel = next ? pixel + step : from.base + tmo_pixel_offset(&from.pixels, x);
-    out = next ? out + out_step : (int8_t *)(uintptr_t)(to.base + tmo_pixel_offset(&to.pixels, x));
-    call_pixel_kernel(&f->kernel, &window, out);
+  for (; x < end; x += n) {
+    pixel = from.base + tmo_pixel_offset(&from.pixels, x);
+    call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(to.base + tmo_pixel_offset(&to.pixels, x)));
   }
 }
 
