@@ -280,9 +280,10 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Returns whether a tensor is whole in the arena, with all rows adjacent in ascending order. */
-static TMO_ALWAYS_INLINE bool has_all_rows(const tmo_run_state *run, const tmo_tensor *t) {
-  return t->layout == TMO_LAYOUT_HWC && t->depth >= t->height && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
+/* Returns the address of row 0 of a tensor, or NULL unless the tensor is whole in the arena, with all rows adjacent in ascending order. */
+TMO_OWN_FRAME static int8_t *all_rows(const tmo_run_state *run, const tmo_tensor *t) {
+  const bool whole = tmo_is_ascending(t) && t->depth >= t->height && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
+  return whole ? (int8_t *)(uintptr_t)tmo_base_of(run, t) + t->offset : NULL;
 }
 
 /* Computes the output rows up to row `end` - 1, for an operator with one move, such as DEPTH_TO_SPACE, if access->div adjacent output rows have parts
@@ -293,11 +294,15 @@ TMO_OWN_FRAME static bool copy_parts(const tmo_run_state *run, const tmo_op *op,
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);
   const uint32_t div = access->div, first = run->current.row + (uint32_t)access->add, last = end - 1 + (uint32_t)access->add;
   const uint32_t bytes = tmo_row_bytes(in), out_bytes = tmo_row_bytes(out), step = m->period > 1 ? (uint32_t)m->phase_step : 0;
-  if (access->table != 0 || access->mul != 1 || !has_all_rows(run, in) || !has_all_rows(run, out)) return false;
+  if (div == 1 || access->table != 0 || access->mul != 1) return false;
+  const int8_t *from = all_rows(run, in);
+  if (from == NULL) return false;
+  int8_t *to = all_rows(run, out);
+  if (to == NULL) return false;
   if ((m->period > 1 && (m->period != div || (m->shift - access->add) % (int32_t)div != 0)) || (int32_t)first < 0 || last / div + m->row >= in->height) return false;
   uint32_t row = first / div, part = first - row * div;
-  const int8_t *from = tmo_base_of(run, in) + (in->offset + (row + m->row) * bytes + m->source + part * step);
-  int8_t *to = tmo_output_base(run, out) + (out->offset + run->current.row * out_bytes + m->target);
+  from += (row + m->row) * bytes + m->source + part * step;
+  to += run->current.row * out_bytes + m->target;
   for (uint32_t n = end - run->current.row; n > 0; --n, to += out_bytes, from += (int32_t)step) {
     if (m->count == 1) {
       copy_piece(to, from, m->bytes);
@@ -361,7 +366,9 @@ typedef struct {
 TMO_OWN_FRAME static bool join_operands(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const tmo_access *access = (const tmo_access *)tmo_constant(run->program, op->access);
-  if (run->current.row > 0 || end < out->height || !has_all_rows(run, out)) return false;
+  if (run->current.row > 0 || end < out->height) return false;
+  int8_t *to = all_rows(run, out);
+  if (to == NULL) return false;
   const bool in_turn = tensors[op->input[0]].height * access->div < end;
   const uint32_t row_bytes = tmo_row_bytes(out);
   piece pieces[FEW_MOVES], *last = pieces;
@@ -369,15 +376,16 @@ TMO_OWN_FRAME static bool join_operands(const tmo_run_state *run, const tmo_op *
     const tmo_tensor *const in = &tensors[op->input[k]];
     const uint32_t div = access->div, height = in->height * div, step = div > 1 ? (uint32_t)m->phase_step : tmo_row_bytes(in);
     if (((uint32_t)access->add + row) | access->table | (m->row ^ k) | m->shift | (access->mul ^ 1u) | (access->extent ^ 1u) | (m->period ^ div)) return false;
-    if (step * div != tmo_row_bytes(in) || (in_turn ? m->bytes != row_bytes || step != row_bytes || height > end - row : height != end) || !has_all_rows(run, in)) return false;
-    last->from = tmo_base_of(run, in) + (in->offset + m->source);
+    if (step * div != tmo_row_bytes(in) || (in_turn ? m->bytes != row_bytes || step != row_bytes || height > end - row : height != end)) return false;
+    const int8_t *const from = all_rows(run, in);
+    if (from == NULL) return false;
+    last->from = from + m->source;
     last->step = step;
     last->target = in_turn ? row * row_bytes : m->target;
     last->bytes = in_turn ? height * row_bytes : m->count > 1 ? 0 : m->bytes;
     last->move = m;
     if (in_turn) row += height;
   }
-  int8_t *to = tmo_output_base(run, out) + out->offset;
   for (uint32_t n = in_turn ? 1 : end; n > 0; --n, to += row_bytes) {
     for (piece *p = pieces; p != last; ++p) {
       const int8_t *const from = p->from;
@@ -411,10 +419,10 @@ TMO_OWN_FRAME static bool pad_each_row(const tmo_run_state *run, const tmo_op *o
   if (s.first > n) s.first = n;
   const uint32_t start = (uint32_t)row + s.first, left = start < height ? height - start : 0;
   s.rows = n - s.first < left ? n - s.first : left;
-  if (!tmo_is_ascending(in) || !tmo_is_ascending(out)) return false;
-  s.from = tmo_adjacent_pixels(run, in, 0, height);
+  s.from = all_rows(run, in);
+  if (s.from == NULL || !tmo_is_ascending(out)) return false;
   to.row = tmo_adjacent_pixels(run, out, y, end);
-  if (s.from == NULL || to.row == NULL) return false;
+  if (to.row == NULL) return false;
   if (s.rows > 0) s.from += start * bytes + m->source;
   to.n = n;
   to.bytes = tmo_row_bytes(out);
@@ -461,8 +469,8 @@ TMO_OWN_FRAME static void copy_rows(const tmo_run_state *run, const tmo_op *op, 
 /* Moves the bytes of the input rows up to row `end` - 1 to their places in the only output row of an iterative COPY operator. */
 TMO_OWN_FRAME static bool scatter_rows(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  if (!has_whole_rows(run, in) || !has_all_rows(run, out)) return false;
-  int8_t *const to = tmo_output_base(run, out) + out->offset;
+  int8_t *const to = all_rows(run, out);
+  if (to == NULL || !has_whole_rows(run, in)) return false;
   for (uint32_t y = run->current.row; y < end; ++y) {
     const int8_t *const row = tmo_base_of(run, in) + tmo_row_offset(in, y);
     const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
