@@ -78,7 +78,9 @@ def forced(settings: Settings, seed: int) -> Any:
     return mock.patch.multiple(
         "tflm_memopt.plan.planner",
         least_bytes=choose,
-        layout=SimpleNamespace(place=place, climb=layout.climb, Reversible=Reversible, LayoutProblem=LayoutProblem),
+        layout=SimpleNamespace(
+            place=place, fit=layout.fit, tighten=layout.tighten, Reversible=Reversible, LayoutProblem=LayoutProblem
+        ),
         _lower=lambda _, backward: backward,
         _settings=lambda *_: settings,
     )

@@ -39,7 +39,7 @@ STEP = 1 / 32
 """When a plan gets more memory to compute more pixels in a call, its memory grows in steps. A step is at most STEP
 times as large as the head of the arena.
 """
-STEEP = 1.3
+STEEP = 1.2
 """If a plan still costs more than STEEP times as much as a neighbouring plan, more plans in between are tried."""
 SMALL_STEP = STEP / 8
 """If the costs of two plans differ by more than the factor STEEP, memory grows in smaller steps. A step is then at most

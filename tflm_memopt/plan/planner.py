@@ -244,28 +244,27 @@ class Planner:
         budget, found = Budget(PLANNING * self.allowance, self.spent), plan
         settled = self._settled(plan, self._drafts(cuts))
         for number, name, group in _tiled(plan, settled):
-            place = partial(self._with_form, found, settled, number, name, head, budget, afresh=True)
+            place = partial(self._with_form, settled, number, name, head, budget)
             better = self._forms(name, group, price).within(head, place, budget)
             settled[number], found = better or (settled[number], found)
+        if found != plan:
+            buffers, problem = self._placer.problem(settled)
+            placed = layout.tighten(problem, budget, SearchPart.BATCHES)
+            if placed.top < found.head:
+                found = self._as_plan(settled, buffers, problem, placed)
         return self._with_loops(found)
 
     def _with_form(
-        self,
-        plan: Plan,
-        drafts: Sequence[Draft],
-        number: int,
-        name: int,
-        head: int,
-        budget: Budget,
-        form: Candidate,
-        *,
-        afresh: bool = False,
+        self, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
     ) -> tuple[Draft, Plan] | None:
+        """Return the draft of the group `form`, and a plan with that group whose head has at most `head` bytes."""
         _, new_draft = self._traced(name, form)
         draft = new_draft()
-        starts = (plan, None) if afresh else (plan,)
-        found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, *starts)
-        return (draft, found) if found.head <= head else None
+        changed = [*drafts[:number], draft, *drafts[number + 1 :]]
+        buffers, problem = self._placer.problem(changed)
+        budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
+        placed = layout.fit(problem, head, budget, SearchPart.BATCHES)
+        return (draft, self._as_plan(changed, buffers, problem, placed)) if placed else None
 
     def _forms(self, name: int, group: Candidate, price: Pricing) -> GroupForms:
         key = name, group
@@ -307,25 +306,9 @@ class Planner:
                 budget.spend(_work(rough := draft(placed=False)))
                 if self._placer.bound(rough) > head:
                     continue
-                if changed := self._with_form(plan, settled, number, name, head, budget, other):
+                if changed := self._with_form(settled, number, name, head, budget, other):
                     (settled[number], plan), best = changed, other
         return plan
-
-    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """The search for a layout stops as soon as a layout takes at most `enough` bytes.
-
-        The search begins at the layout of each plan in `starts`. In `starts`, None means a layout that places large
-        buffers first.
-        """
-        buffers, problem = self._placer.problem(drafts)
-        budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-        known, part = replace(problem, lower_bound=max(problem.lower_bound, enough)), SearchPart.BATCHES
-        for warm in starts:
-            at = {(b.role, b.key): offset for b, offset in warm.placed()} if warm else {}
-            placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
-            if placed.top <= known.lower_bound:
-                break
-        return self._as_plan(drafts, buffers, problem, replace(placed, proven=False))
 
     def _as_plan(
         self, drafts: Sequence[Draft], buffers: Sequence[Buffer], problem: layout.LayoutProblem, placed: layout.Layout

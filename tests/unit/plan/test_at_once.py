@@ -59,9 +59,9 @@ def plans_of(model: bytes) -> tuple[Plans, RowGraph]:
 def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
     plans, graph = plans_of(build(mobile(seed)))
     plan = plans.at(plans.macs)
-    assert plans.roomier(plan, plan.head, iterations).head == plan.head
+    assert plans.roomier(plan, plan.head, iterations).head <= plan.head
     more = plans.roomier(plan, 2 * plan.head, iterations)
-    assert plan.head <= more.head <= 2 * plan.head
+    assert more.head <= 2 * plan.head
     assert sum(wide(more)) > sum(wide(plan))
     check(more, graph)
 

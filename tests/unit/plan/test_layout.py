@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.drafts import Draft, Placer
+from tflm_memopt.plan.effort import Budget
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible, climb, exact, place
+from tflm_memopt.plan.layout.offsets import ARENA_ALIGN, Layout, LayoutProblem, Reversible, exact, fit, place, tighten
 from tflm_memopt.plan.plan import Builtin
 
 if TYPE_CHECKING:
@@ -54,6 +55,13 @@ def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
     return inside and aligned and apart and len(at) == len(problem.nbytes)
 
 
+def in_units(problem: LayoutProblem) -> LayoutProblem:
+    """Return the problem with all sizes multiplied by ARENA_ALIGN, because smaller differences do not count."""
+    nbytes, align = (tuple(n * ARENA_ALIGN for n in each) for each in (problem.nbytes, problem.align))
+    constraints = {pair: n * ARENA_ALIGN for pair, n in problem.constraints.items()}
+    return LayoutProblem(nbytes, align, constraints, problem.lower_bound * ARENA_ALIGN)
+
+
 def lowest_top(problem: LayoutProblem) -> int:
 
     def fits(top: int, at: tuple[int, ...]) -> bool:
@@ -77,16 +85,33 @@ def lowest_top(problem: LayoutProblem) -> int:
 @given(SEEDS)
 def test_the_heuristic_is_valid(seed: int) -> None:
     problem = random_problem(seed, most=14, largest=200)
-    layout = climb(problem)
+    layout = tighten(problem)
     assert is_valid(problem, layout)
     assert layout.top >= problem.lower_bound
+
+
+def test_a_layout_of_the_least_size_is_found_for_most_problems() -> None:
+    problems = [random_problem(seed, most=16, largest=200) for seed in range(60)]
+    large = [problem for problem in problems if len(problem.nbytes) >= 10]
+    least = [place(problem, seconds=0.3).top for problem in large]
+    found = [fit(problem, top) for problem, top in zip(large, least, strict=True)]
+    assert all(is_valid(problem, layout) for problem, layout in zip(large, found, strict=True) if layout)
+    assert all(layout.top <= top for layout, top in zip(found, least, strict=True) if layout)
+    assert sum(layout is not None for layout in found) > 0.8 * len(large)  # Hill climbing found 6 of 22 layouts.
+
+
+def test_no_layout_is_returned_below_the_lower_bound_or_without_budget() -> None:
+    problem = random_problem(1, most=16, largest=200)
+    assert fit(problem, problem.lower_bound - 1) is None
+    assert fit(problem, 1 << 20) is not None
+    assert fit(problem, 1 << 20, Budget(0.0)) is None
 
 
 @settings(max_examples=examples(13), derandomize=True)
 @given(SEEDS)
 def test_the_exact_layout_is_valid_and_no_higher(seed: int) -> None:
     problem = random_problem(seed, most=9, largest=200)
-    first = climb(problem)
+    first = tighten(problem)
     layout, _ = exact(problem, first, seconds=SECONDS)
     assert is_valid(problem, layout)
     assert problem.lower_bound <= layout.top <= first.top
@@ -95,7 +120,7 @@ def test_the_exact_layout_is_valid_and_no_higher(seed: int) -> None:
 @settings(max_examples=examples(30), derandomize=True)
 @given(SEEDS)
 def test_tiny_problems_are_solved(seed: int) -> None:
-    problem = random_problem(seed, most=4, largest=6)
+    problem = in_units(random_problem(seed, most=4, largest=6))
     layout, lowest = place(problem, seconds=SECONDS), lowest_top(problem)
     assert is_valid(problem, layout)
     assert layout.proven
@@ -131,7 +156,7 @@ def test_cp_sat_stops_after_a_part_of_its_time_without_progress(
 
     monkeypatch.setattr(offsets, "exact", found)
     monkeypatch.setattr(offsets.bound, "clique_bound", lambda *_: 0)
-    monkeypatch.setattr(offsets, "CLIMB_STEPS", 0)
+    monkeypatch.setattr(offsets, "MOVES", 0)
     offsets.forget()
     place(hard_problem(), seconds=SECONDS)
     offsets.forget()
@@ -162,7 +187,7 @@ def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -
         return status
 
     monkeypatch.setattr(solver, "solve", stopped)
-    layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
+    layout, _ = exact(hard_problem(), tighten(hard_problem()), seconds=SECONDS)
     assert is_valid(hard_problem(), layout)
     assert not layout.proven
 

@@ -2,8 +2,8 @@
 
 If two buffers are live together, their starts have a minimum distance. The minimum distance is the size of the lower
 buffer, or less if the buffers share memory row by row (plan/iteration/liveness.py). A heuristic places the largest
-buffers first and improves the order by hill climbing. If the arena exceeds the lower bounds, CP-SAT decides which
-buffer of each pair is lower.
+buffers first, and places a buffer earlier if it exceeds a limit. If the arena exceeds the lower bounds, CP-SAT decides
+which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import random
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,14 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import BoolVarT as BoolVar
     from ortools.sat.python.cp_model import LinearExpr
 
-CLIMB_STEPS = 200
+MOVES = 200
+"""If a buffer exceeds the limit of a layout, the buffer is placed earlier. A search within a limit makes at most MOVES
+such moves.
+"""
+PERSISTENCE = 2
+"""The function fit() tries only one limit, and makes up to PERSISTENCE times MOVES moves."""
 SEED = 20261120
-PAIR_SECONDS = 2e-7
+PAIR_SECONDS = 1e-7
 MODEL_SECONDS = 6e-5
 """Estimated seconds for each constraint of CP-SAT's model. CP-SAT's own clock does not count the time before the
 search.
@@ -126,7 +130,7 @@ def _digest(problem: LayoutProblem) -> bytes:
 def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchPart) -> Layout:
     numbers = range(len(problem.reversibles))
     starts = dict.fromkeys(frozenset(backward) for backward in ((), numbers[::2], numbers[1::2]))
-    tried = (replace(climb(problem.decided(turned), budget, part), backward=turned) for turned in starts)
+    tried = (replace(tighten(problem.decided(turned), budget, part), backward=turned) for turned in starts)
     found = min(tried, key=lambda layout: layout.top)
     bounded = not _is_least(found.top, problem.lower_bound) and seconds > 0 and not problem.reversibles
     work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.constraints)
@@ -154,9 +158,7 @@ def _with_fewer_reversed(problem: LayoutProblem, found: Layout, budget: Budget, 
     """
     for number in sorted(found.backward):
         backward = found.backward - {number}
-        enough = replace(problem.decided(backward), lower_bound=found.top)
-        tried = climb(enough, budget, part, found.offsets)
-        if tried.top <= found.top:
+        if tried := fit(problem.decided(backward), found.top, budget, part):
             found = replace(tried, proven=found.proven, backward=backward)
     return found
 
@@ -177,103 +179,76 @@ def _is_least(top: int, bound: int) -> bool:
     return -(-top // ARENA_ALIGN) <= -(-bound // ARENA_ALIGN)
 
 
-def climb(
-    problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT, start: Sequence[int] = ()
-) -> Layout:
-    """Place each buffer as low as possible, then improve the order of placing by moving single buffers.
-
-    The argument `start` has the offsets of a similar layout, and buffers stay at these offsets where possible.
-    """
-    count = len(problem.nbytes)
-    order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
+def tighten(problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT) -> Layout:
+    """Return the lowest layout that bisection finds between the lower bound and a layout without any limit."""
     neighbours = _neighbours(problem)
-    pairs = [len(others) for others in neighbours.distances]
-    offsets = _stack(problem, order, neighbours, start)
-    top = _top(problem, offsets)
     budget.spend(PAIR_SECONDS * len(problem.constraints))
-    for to, at in _moves(count, CLIMB_STEPS if count > 1 else 0):
-        if top <= problem.lower_bound or not budget.allows(part):
-            break
-        if to == at:
-            continue
-        trial = order.copy()
-        trial.insert(to, trial.pop(at))
-        budget.spend(PAIR_SECONDS * sum(map(pairs.__getitem__, trial[min(to, at) :])))
-        tried = _restack(problem, trial, (at, to), neighbours, offsets, top)
-        if tried:
-            order, offsets, top = trial, tried, _top(problem, tried)
-    return Layout(tuple(offsets), top, proven=False)
+    found = _fitted(problem, math.inf, neighbours, budget, 0) or ()
+    limit = least = problem.lower_bound
+    top = _top(problem, found)
+    while not _is_least(top, least) and budget.allows(part):
+        if (lower := _fitted(problem, limit, neighbours, budget, MOVES)) is not None:
+            found, top = lower, _top(problem, lower)
+        else:
+            least = limit + 1
+        limit = (least + top) // 2
+    return Layout(tuple(found), top, proven=False)
 
 
-@lru_cache
-def _moves(count: int, steps: int) -> Sequence[tuple[int, int]]:
-    rng = random.Random(SEED)
-    return [(rng.randrange(count), rng.randrange(count)) for _ in range(steps)]
+def fit(
+    problem: LayoutProblem, limit: int, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
+) -> Layout | None:
+    """Return a layout of at most `limit` bytes, or None if the search finds no layout."""
+    if problem.lower_bound > limit or not budget.allows(part):
+        return None
+    budget.spend(PAIR_SECONDS * len(problem.constraints))
+    found = _fitted(problem, limit, _neighbours(problem), budget, PERSISTENCE * MOVES)
+    return Layout(tuple(found), _top(problem, found), proven=False) if found is not None else None
 
 
 _NOWHERE = -1
-
-
-@dataclass(frozen=True, slots=True)
-class _Neighbours:
-    """For each buffer, the other buffers that are live together with the buffer."""
-
-    distances: list[list[tuple[int, int, int]]]
-    """For each buffer, a list of its neighbours. A neighbour has three numbers: its index, its minimum distance above
-    the buffer, and its minimum distance below the buffer.
-    """
-    masks: list[int]
-    """For each buffer, an integer in which bit k is set if buffer k is a neighbour."""
+_Neighbours = Sequence[Sequence[tuple[int, int, int]]]
+"""For each buffer, a list of the buffers that are live together with it. An element of the list has three numbers: the
+index of the other buffer, its minimum distance above the buffer, and its minimum distance below the buffer.
+"""
 
 
 def _neighbours(problem: LayoutProblem) -> _Neighbours:
-    distances: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
+    found: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
-        distances[upper].append((lower, problem.constraints[upper, lower], distance))
-    return _Neighbours(distances, [sum(1 << v for v, _, _ in others) for others in distances])
+        found[upper].append((lower, problem.constraints[upper, lower], distance))
+    return found
 
 
-def _stack(
-    problem: LayoutProblem, order: Sequence[int], neighbours: _Neighbours, start: Sequence[int] = ()
-) -> list[int]:
-    offsets = [_NOWHERE] * len(order)
-    for u in order:
-        near = neighbours.distances[u]
-        free = start and not any(
-            offsets[v] - below < start[u] < offsets[v] + above for v, below, above in near if offsets[v] >= 0
-        )
-        offsets[u] = start[u] if free else _lowest(problem.align[u], near, offsets)
-    return offsets
-
-
-def _restack(
-    problem: LayoutProblem,
-    order: Sequence[int],
-    moved: tuple[int, int],
-    neighbours: _Neighbours,
-    before: Sequence[int],
-    limit: int,
-) -> list[int]:
-    (first, last), mover = sorted(moved), order[moved[1]]
-    masks, distances, nbytes, align = neighbours.masks, neighbours.distances, problem.nbytes, problem.align
-    offsets, later = list(before), order[first:]
-    for u in later:
-        offsets[u] = _NOWHERE
-    changed = 1 << mover  # bit k is set if the search may move buffer k
-    for place, u in enumerate(later, first):
-        if place == last + 1 and offsets[mover] == before[mover]:
-            changed &= ~(1 << mover)
-            if not changed:
-                return list(before)
-        if u != mover and not masks[u] & changed:
-            offsets[u] = before[u]
+def _fitted(
+    problem: LayoutProblem, limit: float, neighbours: _Neighbours, budget: Budget, most_moves: int
+) -> list[int] | None:
+    """Place each buffer as low as possible, large buffers first. If a buffer exceeds `limit`, place the buffer before a
+    randomly chosen neighbour, and place the buffers after it again.
+    """
+    rng, nbytes, moves, pairs = random.Random(SEED), problem.nbytes, 0, 0
+    offsets, place, most = [_NOWHERE] * len(nbytes), 0, budget.left / PAIR_SECONDS
+    order = sorted(range(len(nbytes)), key=lambda i: -nbytes[i])
+    while place < len(order):
+        buffer = order[place]
+        near = neighbours[buffer]
+        pairs += len(near)
+        start = _lowest(problem.align[buffer], near, offsets)
+        if start + nbytes[buffer] <= limit:
+            offsets[buffer] = start
+            place += 1
             continue
-        offsets[u] = start = _lowest(align[u], distances[u], offsets)
-        if start + nbytes[u] > limit:
-            return []
-        if start != before[u]:
-            changed |= 1 << u
-    return offsets
+        placed = [other for other, *_ in near if offsets[other] != _NOWHERE]
+        if not placed or moves == most_moves or pairs > most:
+            break
+        moves += 1
+        to = order.index(rng.choice(placed))
+        for other in order[to:place]:
+            offsets[other] = _NOWHERE
+        order.insert(to, order.pop(place))
+        place = to
+    budget.spend(PAIR_SECONDS * pairs)
+    return offsets if place == len(order) else None
 
 
 def _lowest(align: int, neighbours: Sequence[tuple[int, int, int]], offsets: Sequence[int]) -> int:
