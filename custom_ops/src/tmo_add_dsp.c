@@ -18,7 +18,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   const uint32_t other = is_half(k, 0) ? 1 : 0;
   if (k->op->kind != TMO_OP_ADD || !tmo_is_elementwise(k) || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
   int32_t scales[12];
-  scales[0] = scales[4] = k->op->left_shift; /* only operands have a left shift, and the output has none */
+  scales[0] = scales[4] = k->op->left_shift; /* the operands have a left shift, and the output has none */
   TMO_UNROLLED for (uint32_t i = 0; i < 3; ++i) {
     int32_t *const scale = scales + 4 * i + (i < 2 ? 1 : 0);
     scale[0] = (int32_t)((uint32_t)k->multipliers[i] << 1);

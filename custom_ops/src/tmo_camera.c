@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* A row is scaled from `size` pixels to n pixels. Returns the index of the source pixel at the centre of pixel i. */
+/* Returns the index of the source pixel at the centre of pixel i, if a row is scaled from `size` pixels to n pixels. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }
@@ -21,7 +21,7 @@ uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image,
   return (uint16_t)(camera->top + nearest(row, image->height, camera->height));
 }
 
-/* The functions widen5() and widen6() widen 5 or 6 bits to 8 bits. The highest argument, 31 or 63, becomes 255. */
+/* The functions widen5() and widen6() widen 5 or 6 bits to 8 bits, so that the highest argument, 31 or 63, becomes 255. */
 static uint8_t widen5(uint32_t v) { return (uint8_t)(v << 3 | v >> 2); }
 static uint8_t widen6(uint32_t v) { return (uint8_t)(v << 2 | v >> 4); }
 

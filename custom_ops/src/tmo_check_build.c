@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file checks whether a build of the library can run a program. A build may lack kernels and other parts of the library. */
+/* This file checks whether a build of the library can run a program. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("Os") /* The file is compiled for size, not for speed, because a program is checked only once. */
 #endif

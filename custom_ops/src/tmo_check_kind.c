@@ -209,8 +209,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* In a group without tiles, returns true. In a group with tiles, returns whether each iteration sends or receives one whole row, and the bytes of
- * the row are adjacent. */
+/* Returns false if an iteration in a group with tiles would send or receive only a part of a row, or bytes that are not adjacent. */
 static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
   if (!tmo_is_tiled(o->group)) return true;
@@ -258,8 +257,8 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of row n of the rows that an iteration reads, or 0 if the iteration reads no row n. The count begins with row 0 of the
- * first operand, and continues with the rows of the next operand. */
+/* Returns the size in bytes of the row with the index n among the rows that an iteration reads, or 0 if there is none. The count begins with row 0 of
+ * the first operand, and continues with the rows of the next operand. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;

@@ -66,7 +66,7 @@ GREATER_RUN(smallest_s8, true, false)
 GREATER_RUN(greatest_s16, false, true)
 GREATER_RUN(smallest_s16, true, true)
 
-/* Computes an output row of MAXIMUM or MINIMUM. If possible, the function computes all pixels of the row at once. */
+/* Computes an output row of MAXIMUM or MINIMUM, with all pixels at once if possible. */
 static void greater_row(const tmo_kernel *k, const tmo_window *window, int8_t *out, bool wide, compute_run *run) {
   const int8_t *x = window->pixels[0], *other = window->pixels[1];
   const uint32_t *const steps = k->channel_step;

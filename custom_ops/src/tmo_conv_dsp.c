@@ -98,9 +98,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers the values of a pixel whose window is completely inside the input. The argument `taps` is the number of bytes of each row in the window.
- * `taps` must be at least 3, and must not be a multiple of 4. In a long row, the last word begins with bytes that the function has already widened.
- * The function shifts the word, which removes the widened bytes and appends zeros. The weights for the appended zeros are 0. */
+/* Gathers the values of a pixel whose window is completely inside the input. Each row of the window has `taps` bytes, at least 3 and no multiple of
+ * 4. In a long row, the last word overlaps the word before, and is shifted to drop the common bytes. */
 static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
   const uint32_t step = c->step, left = taps % 4, whole = taps - left;
   int16_t *to = c->at;
@@ -325,7 +324,7 @@ void tmo_conv_dsp_window(const tmo_kernel *k, const tmo_window *window, int8_t *
   }
 }
 
-/* Widens the bytes of two to four input pixels. Adjacent pixels are `step` bytes apart, and each pixel has at least four bytes. */
+/* Widens the bytes of two to four input pixels of at least four bytes, which are `step` bytes apart. */
 static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
   const bool five = tmo_has_part(TMO_PART_DSP_PAIRS_5);
   if (pixels == 2) {
@@ -444,7 +443,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t fours = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       const uint32_t rest = end - x - fours * n;
-      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* three of the last five or six pixels are computed first */
+      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* the last five or six pixels are computed in two parts */
       inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, fours, out, step);
       n *= fours;
       continue;
@@ -454,7 +453,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   }
 }
 
-/* Gathers the input values of the last pixels of two output rows into one tile. Both rows have five pixels. */
+/* Gathers the input values of the last pixels of two output rows of five pixels into one tile. */
 static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
   const tmo_op *op = k->op;
   const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;

@@ -101,8 +101,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes all output channels of a pixel. The pixel's first channel is element i of the output. The argument `some` is the largest number of
- * channels that are computed together, and the size of the array `sums`. The pointer `w` is the address of the first range's weights. */
+/* Computes all output channels of a pixel, the first of which is element i of the output. The argument `some` is the largest number of channels that
+ * are computed together, and the size of the array `sums`. The pointer `w` is the address of the first range's weights. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -114,8 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack. is_small()
- * returns false if the bytes of a window are already adjacent, do not fit on the stack, or are so many that the copy would save no time. */
+/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack, if they fit and
+ * the copy saves time. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -209,8 +209,7 @@ TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, u
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel of a convolution with less than four output channels. Returns false without computing anything if conv_large() must compute the
- * pixel. */
+/* Computes a pixel of a convolution with less than four output channels, or returns false if conv_large() must compute it. */
 TMO_OWN_FRAME static bool conv_few(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const tmo_runs r = find_runs(k, v);
   if (r.step != 1 || r.stride != 1 || (r.parts > 1 && r.next_at != 0)) return false;
@@ -233,8 +232,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel. The pixel's first channel is element i of the output. TFLM's function ConvPerChannel
- * (kernels/internal/reference/integer_ops/conv.h) returns the same values as conv(). */
+/* The pixel's first channel is element i of the output. TFLM's function ConvPerChannel (kernels/internal/reference/integer_ops/conv.h) returns the
+ * same values as conv(). */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

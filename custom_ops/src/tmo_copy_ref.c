@@ -5,7 +5,7 @@
 #include "tmo/elements.h"
 #include "tmo/view.h"
 
-/* Copies 4 to 16 bytes as four words, which may overlap each other. The function loads all words before it stores the first word. */
+/* Copies 4 to 16 bytes as four words, which may overlap each other, so that all words are loaded before the first is stored. */
 static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_t second, uint32_t third, uint32_t last) {
   const int32_t words[4] = {tmo_int32_at(from), tmo_int32_at(from + second), tmo_int32_at(from + third), tmo_int32_at(from + last)};
   tmo_put_int32(to, words[0]);
@@ -14,7 +14,7 @@ static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_
   tmo_put_int32(to + last, words[3]);
 }
 
-/* Copies at least 16 bytes between aligned addresses. The first 16 bytes at `from` must not overlap the bytes at `to`. */
+/* Copies at least 16 bytes between aligned addresses, where the first 16 bytes at `from` must not overlap the bytes at `to`. */
 static TMO_ALWAYS_INLINE void copy_aligned(int8_t *to, const int8_t *from, uint32_t bytes) {
 #if TMO_UNALIGNED /* the last 16 bytes may overlap bytes that are already copied */
   const int8_t *const last = from + bytes - 16;
@@ -96,7 +96,7 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* Output rows that are computed together. The first row is at `row`, and adjacent rows are `step` bytes apart. */
+/* Output rows that are computed together: the first row is at `row`, and adjacent rows are `step` bytes apart. */
 typedef struct {
   int8_t *row;
   int32_t step;
@@ -129,7 +129,7 @@ static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
 /* Returns how often `step` must be added to 0 to reach at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
-/* Finds the input bytes of the move s->move in an operand. Returns false if the distance between the input bytes of adjacent rows is not constant. */
+/* Finds the input bytes of the move s->move in an operand, or returns false if their distance from row to row is not constant. */
 TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_operand *of, const output_rows *to, row_source *s) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[*of->input];
   const tmo_access *const access = of->access;
@@ -161,7 +161,7 @@ TMO_OWN_FRAME static bool find_source(const tmo_run_state *run, const copied_ope
   return true;
 }
 
-/* Finds the input bytes of n moves for several output rows. Returns false if the rows cannot be computed together. */
+/* Finds the input bytes of n moves for several output rows, or returns false if the rows cannot be computed together. */
 static bool find_sources(const tmo_run_state *run, const tmo_op *op, const output_rows *to, const tmo_move *moves, uint32_t n, row_source *sources) {
   copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   for (row_source *s = sources; s != sources + n; ++s, ++moves) {
@@ -258,8 +258,8 @@ TMO_OWN_FRAME static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
   }
 }
 
-/* Copies some bytes to each output row, and fills the remaining bytes of the rows. If one row ends where the next row
- * begins, a single call of fill_bytes() fills the end of one row and the start of the next row. */
+/* Copies some bytes to each output row, and fills the remaining bytes of the rows. If one row ends where the next row begins, one call of
+ * fill_bytes() fills both. */
 TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
   int8_t *row = to->row, *next = row, *end = row;

@@ -33,8 +33,7 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of groups of taps that cover the window. A group has turn_of() taps. The last group of taps may extend beyond the window's last
- * tap. */
+/* Returns the number of groups of taps that cover the window, of which the last may extend beyond the last tap. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* The window begins in input column `start`. The function skips input rows that do not exist. */
@@ -217,8 +216,7 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* A window inside the input reuses the taps of the previous window, moved by some pixels. If an input row does not exist, all windows of the output
- * row lack this input row. */
+/* A window inside the input reuses the taps of the previous window, moved by some pixels. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
@@ -234,7 +232,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes an output row whose windows have nine taps. All output pixels whose windows are inside the input are computed together. */
+/* Computes an output row whose windows have nine taps, together for all windows inside the input. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -257,7 +255,7 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
  * pixels. */
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
-/* Lists the input columns under a block of output pixels, beginning with column `start`. Columns outside the input are listed as padding. */
+/* Lists the input columns under a block of output pixels, beginning with column `start`, with padding for columns outside the input. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
@@ -274,7 +272,7 @@ TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Computes output rows whose windows have 3x3 taps. Adjacent blocks are computed together if all their input columns exist. */
+/* Computes output rows whose windows have 3x3 taps, together for adjacent blocks whose input columns all exist. */
 TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs, uint32_t n_rows) {
   const uint32_t channels = k->out_channels;
   tmo_dsp_blocks runs[BLOCK_RUNS];

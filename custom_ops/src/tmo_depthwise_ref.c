@@ -78,8 +78,7 @@ TMO_OWN_FRAME static void repeated_fours(const tmo_kernel *k, const tmo_window *
 }
 #endif
 
-/* Computes one output pixel of a depthwise convolution. The pixel's first channel is element i of the output. Output channel c reads input channel c
- * / multiplier, rounded down. */
+/* The pixel's first channel is element i of the output. Output channel c reads input channel c / multiplier, rounded down. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     for (uint32_t n, oc = 0; oc < k->out_channels; oc += n) {

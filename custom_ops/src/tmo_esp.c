@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes operators that are packed for ESP-NN. The functions gather the input values under a window, and call a kernel of ESP-NN. On
- * hosts and in builds without TMO_ESP_NN, functions in C compute the same bits as ESP-NN. */
+/* This file computes operators that are packed for ESP-NN, by gathering the input values under a window and calling ESP-NN's kernel. On hosts and in
+ * builds without TMO_ESP_NN, functions in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -18,7 +18,7 @@ enum {
   ESP_CACHED = 16384,     /* number of bytes of weights that stay in the cache while several pixels are computed */
 };
 
-/* Returns the number of biases that an operator has. The multipliers follow the biases, and the shifts follow the multipliers. */
+/* Returns the number of biases that an operator has, after which the multipliers and then the shifts follow. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }
@@ -88,7 +88,7 @@ static void fill_values(int8_t *to, int8_t value, uint32_t n) {
   for (; n > 0; --n) *to++ = value;
 }
 
-/* Copies the input values under a window. The zero point takes the place of values outside the input. */
+/* Copies the input values under a window, with the zero point in place of values outside the input. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -152,7 +152,7 @@ void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 }
 
 #ifdef TMO_ESP_NN
-/* Copies the channels of n pixels. Adjacent pixels are `step` bytes apart in the source and `to_step` bytes apart in the target. */
+/* Copies the channels of n pixels, which are `step` bytes apart in the source and `to_step` bytes apart in the target. */
 static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
   if (to_step == step) {
     copy_values(to, from, n * step);
@@ -194,8 +194,8 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies `columns` columns of an input row, from column `start` on. Some of the copied columns may be outside the input row. The channels that ESP-NN
- * adds as padding may have any values. */
+/* Copies `columns` columns of an input row, from column `start` on, some of which may be outside the row. The channels that ESP-NN adds as padding
+ * may have any values. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;

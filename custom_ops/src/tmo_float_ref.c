@@ -111,8 +111,8 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns the address of n elements of an operand's pixel, beginning with element i. The returned elements are aligned and adjacent. If the operand
- * repeats a single element, only the first call for a pixel copies the element. */
+/* Returns the address of n aligned and adjacent elements of an operand's pixel, beginning with element i. If the operand repeats a single element,
+ * only the first call for a pixel copies the element. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
@@ -121,7 +121,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes a row in pieces of at most COPIED elements. The operands' elements of each piece are first copied to the stack. */
+/* Computes a row in pieces of at most COPIED elements, which are first copied from the operands to the stack. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {

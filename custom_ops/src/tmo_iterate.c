@@ -387,8 +387,8 @@ static void iterate_columns(execution *f, uint32_t end) {
   }
 }
 
-/* Calls the kernel of an iterative operator with an empty window. The kernel sets the sums to their initial values if `first` is true, and writes the
- * outputs otherwise. */
+/* Calls the kernel of an iterative operator with an empty window. If `first` is true, the kernel sets the sums to their initial values, and otherwise
+ * it writes the outputs. */
 static void iterate_empty(execution *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
@@ -436,7 +436,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the table has no row with the index. */
+/* Copies the row of a GATHER operator's table whose index is at the address `index`. Returns false if the table has no row with the index. */
 static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
@@ -444,7 +444,7 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
   return true;
 }
 
-/* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if an index is
+/* Copies n rows of a GATHER operator's table, whose indices begin at the address `from` and are `step` bytes apart. Returns false if an index is
  * outside the GATHER operator's table. If `words` is true, each address and each number of bytes is a multiple of 4. */
 static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to,
                                          int32_t to_step, uint32_t n, bool words) {
@@ -478,7 +478,7 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
   return TMO_OK;
 }
 
-/* Runs a GATHER operator up to column `end` - 1 of the current row. In a group without tiles, runs the operator up to row `end` - 1. */
+/* Runs a GATHER operator up to column `end` - 1 of the current row or, in a group without tiles, up to row `end` - 1. */
 static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const uint32_t y = run->current.row, bytes = out->channels;
@@ -597,8 +597,8 @@ static TMO_ALWAYS_INLINE int8_t *adjacent_pixels(const execution *f, const tmo_v
   return plain ? (int8_t *)(uintptr_t)v->base + (t->offset + first * tmo_row_bytes(t)) : tmo_adjacent_pixels(f->run, t, first, end);
 }
 
-/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if the pixels of an operand or of
- * the output are not adjacent in memory, or if an output pixel needs several pixels of an operand. */
+/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything unless all pixels are adjacent and
+ * each output pixel needs one pixel of each operand. */
 TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;
@@ -624,8 +624,8 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   return true;
 }
 
-/* Returns the number of rows of operand 0 that each iteration reads. Returns 0 if the iterations read different rows of any other operand, or if
- * several buffers hold the rows of operand 0. */
+/* Returns how many rows of operand 0 each iteration reads, or 0 unless operand 0 is in one buffer and all iterations read the same rows of the other
+ * operands. */
 static uint32_t rows_that_move(const execution *f) {
   const tmo_op *const op = f->kernel.op;
   const tmo_access *const access = (const tmo_access *)tmo_constant(f->run->program, op->access);
@@ -759,8 +759,7 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel. Returns false if the operator is neither GATHER, GATHER_ND nor
- * COPY. */
+/* Runs a GATHER, GATHER_ND or COPY operator without setting the arguments of a kernel, or returns false for any other operator. */
 static TMO_ALWAYS_INLINE bool iterate_moved(const tmo_run_state *run, const tmo_op *op, tmo_status *status) {
   *status = TMO_OK;
   if (tmo_is_kind(op, TMO_OP_GATHER)) {

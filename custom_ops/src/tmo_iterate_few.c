@@ -9,7 +9,7 @@
 #include "tmo/dsp.h"
 #include "tmo/pixel.h"
 
-/* Iterations of an operator that are computed together. Each iteration computes one pixel. */
+/* Iterations of an operator that are computed together, one pixel each. */
 typedef struct {
   const tmo_iteration *iterations;
   uint32_t n;
@@ -30,7 +30,7 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Widens the bytes of one tap of n pixels to int16. Returns the address after the last written value. */
+/* Widens the bytes of one tap of n pixels to int16, and returns the address after the last written value. */
 static TMO_ALWAYS_INLINE int16_t *widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
   const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance to a pixel on the stack may not fit int32_t */
@@ -80,8 +80,8 @@ TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_ker
 
 static TMO_ALWAYS_INLINE bool are_in_column(const tmo_iteration *a, const tmo_iteration *b) { return a->tile == b->tile && a->stripe == b->stripe; }
 
-/* Returns the number of output pixels that are below each other in one column, beginning with the pixel with the index p. The iterations of a stripe
- * go down one column, and then continue at the top of the next column. */
+/* Returns the number of output pixels, from index p on, that lie below each other in one column. The iterations of a stripe go down one column, and
+ * then continue at the top of the next column. */
 static TMO_ALWAYS_INLINE uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   const tmo_iteration *const first = &a->iterations[p];
   uint32_t n = a->n - p;
@@ -145,7 +145,7 @@ static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t t
   }
 }
 
-/* Copies the input values of n pixels from the addresses of their taps. The argument `bytes` is the size of a tap in bytes. */
+/* Copies the input values of n pixels from the addresses of their taps of `bytes` bytes. */
 TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
   int16_t *tile = (int16_t *)k->scratch;
   if (bytes == 3) {
@@ -168,8 +168,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Copies the input values of several output pixels. Returns false without copying anything if the caller must copy the values with another
- * function. */
+/* Copies the input values of several output pixels, or returns false if the caller must copy them with another function. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -241,7 +240,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   return true;
 }
 
-/* Copies the input values of two to four pixels, tap by tap. Returns false if the caller must copy the values with another function. */
+/* Copies the input values of two to four pixels, tap by tap, or returns false if the caller must copy them with another function. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -306,7 +305,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 /* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. The array `grid` has the addresses of three
  * rows of six input pixels. */
 static void convolve_four(const tmo_kernel *k, const int8_t *const *grid, uint32_t n, int8_t **outs) {
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* The kernel always computes four pixels. If pixel 3 is not needed, the kernel overwrites pixel 3 with pixel 2. */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* The kernel always computes four pixels, and overwrites an unneeded pixel 3 with pixel 2. */
   tmo_dsp_four(grid, outs, k->weights, k->out_channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);

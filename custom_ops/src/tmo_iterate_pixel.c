@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations that compute one pixel. For a single pixel, the address computation of tmo_iterate.c would take as long as the kernel.
- * To save time, the functions of this file set only the arguments that a kernel reads. */
+/* This file runs iterations that compute one pixel, for which the address computation of tmo_iterate.c would take as long as the kernel. To save
+ * time, the functions of this file set only the arguments that a kernel reads. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
 
 #include "tmo/pixel.h"
 
-/* Returns the address of the pixel of a tensor in row y and column x. The condition is_plain() must hold for the tensor. */
+/* Returns the address of the pixel in row y and column x of a tensor for which is_plain() must be true. */
 static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
@@ -24,8 +24,7 @@ static TMO_ALWAYS_INLINE tmo_taps columns_of(const tmo_op *op, const tmo_tensor 
   return tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
 }
 
-/* Sets all fields of a window. The arguments `rows` and `columns` must not be empty. For an input without column windows, the function fills
- * `whole`, a column window that holds the whole tensor. */
+/* Sets all fields of a window. For an input without column windows, the function fills `whole`, a column window that holds the whole tensor. */
 static TMO_ALWAYS_INLINE void set_window(tmo_mve_window *w, const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, tmo_taps rows, tmo_taps columns, tmo_column_window *whole) {
   const tmo_row_place first = tmo_find_row(run->program, in, run->current.stripe, rows.start, whole);
   w->column_window = first.column_window;
@@ -93,7 +92,7 @@ TMO_OWN_FRAME static tmo_status multiply_mve(const tmo_run_state *run, const tmo
     take_window(run, op, in, run->current.tile, taken);
     bytes = taken;
   }
-  tmo_mve_job job; /* fields that the inner loop does not read stay unset */
+  tmo_mve_job job;
   tmo_mve_conv *core = tmo_mve_relu_1;
   job.out = find_pixel(run, out, run->current.row, run->current.tile);
   job.scales = (const int32_t *)tmo_constant(run->program, op->scales);
@@ -346,9 +345,9 @@ static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const t
   return (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_pixel_offset(&pixels, at->tile) + tmo_channel_group_offset(op, out, true, at->channel_group));
 }
 
-/* Computes one pixel from the input pixel at `from`. Returns false without computing anything if tmo_conv_points() cannot compute the pixel. */
+/* Computes one pixel from the input pixel at `from`, or returns false if tmo_conv_points() cannot compute the pixel. */
 TMO_OWN_FRAME static bool convolve_few_channels(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, const int8_t *from) {
-  tmo_kernel k; /* fields that the kernel does not read stay unset */
+  tmo_kernel k;
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -367,7 +366,7 @@ TMO_OWN_FRAME static bool convolve_few_channels(const tmo_run_state *run, const 
 static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
   const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);
-  tmo_kernel k; /* fields that the kernel does not read stay unset */
+  tmo_kernel k;
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = written.count;
@@ -392,7 +391,7 @@ TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run,
 }
 
 TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  tmo_kernel k; /* fields that the kernel does not read stay unset */
+  tmo_kernel k;
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -436,7 +435,7 @@ bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op) {
   const int8_t *const from = tmo_adjacent_pixels(run, in, 0, 1);
   int8_t *const to = tmo_adjacent_pixels(run, out, 0, 1);
   if (from == NULL || to == NULL) return false;
-  tmo_kernel k; /* fields that the kernel does not read stay unset */
+  tmo_kernel k;
   k.op = op;
   k.tap_step = in->channels / 2;
   k.out_channels = out->channels;
@@ -448,12 +447,12 @@ bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op) {
   return true;
 }
 
-/* Adds a pixel of one operand to a pixel of the other operand. An operand with only one row, column or channel is repeated. */
+/* Adds a pixel of one operand to a pixel of the other operand, where a single row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
   const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
-  tmo_kernel k; /* fields that the kernel does not read stay unset */
+  tmo_kernel k;
   for (uint32_t i = 0; i < 2; ++i) {
     const tmo_tensor *const in = &tensors[op->input[i]];
     pixels[i] = pixel_of(run, in, in->height > 1 ? run->current.row : 0, in->width > 1 ? run->current.tile : 0);
@@ -482,8 +481,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Returns whether a function of this file supports the window of a packed operator. If a convolution for the DSP extension computes whole rows with
- * a window of several columns, tmo_iterate.c runs the iteration, even for a row of one pixel. */
+/* Returns whether a function of this file supports the window of a packed operator. tmo_iterate.c runs convolutions for the DSP extension that
+ * compute whole rows with windows of several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) ||

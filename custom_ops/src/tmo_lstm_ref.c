@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes one step of an int8 LSTM, whose cells are int16. TFLM's function LstmStep (micro/kernels/lstm_eval.h) computes the same output
- * as this file. */
+/* This file computes one step of an int8 LSTM with int16 cells, like TFLM's function LstmStep (micro/kernels/lstm_eval.h). */
 #include <stddef.h>
 #include <string.h>
 
@@ -63,8 +62,8 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* Computes one row of an LSTM. The operands of an LSTM are the input, the previous output, and the cells. A cell takes two bytes. The kernel
- * overwrites the previous output and the cells. */
+/* Computes one row of an LSTM. The operands of an LSTM are the input, the previous output, and the cells, of which the kernel overwrites the last
+ * two. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;

@@ -27,7 +27,7 @@ static int32_t add_column_s8(const tmo_kernel *k, const tmo_window *window, uint
   return sum;
 }
 
-/* Adds up the values of the left row. The argument `zero` holds the negated zero point in both halves of the word. */
+/* Adds up the values of the left row; the argument `zero` holds the negated zero point in both halves of the word. */
 static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   int32_t sum = 0;
   for (; values >= 4; values -= 4, x += 4) {
@@ -37,7 +37,7 @@ static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   return sum;
 }
 
-/* Multiplies the left row `x` by four rows of the transposed right matrix. All four sums begin with the value sums[0]. */
+/* Multiplies the left row `x` by four rows of the transposed right matrix, and begins all four sums with sums[0]. */
 TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *const *rows, uint32_t values, int32_t zero, int32_t sums[4]) {
   const int8_t *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
   int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;
@@ -89,7 +89,7 @@ TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows,
   sums[3] = s3;
 }
 
-/* The function computes four output columns at once. The last four columns may include columns that were already computed. */
+/* The function computes four output columns at once, of which the last four may include columns that were already computed. */
 void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
   const int32_t zero = (int32_t)((uint32_t)(uint16_t)-k->op->input_zero_point[0] * 0x10001u), right_zero = k->op->input_zero_point[1];
@@ -119,14 +119,14 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-/* Multiplies a sum by a factor and divides the product by 2^32. Halves are rounded up, and the result is saturated to int16. */
+/* Multiplies a sum by a factor, divides the product by 2^32 with halves rounded up, and saturates the result to int16. */
 static TMO_ALWAYS_INLINE int32_t output_s16(int64_t sum, uint32_t factor) {
   const uint64_t low = (uint64_t)(uint32_t)sum * factor + ((uint32_t)1 << 31);
   return tmo_saturated_half((int32_t)((uint32_t)(low >> 32) + (uint32_t)((uint64_t)sum >> 32) * factor));
 }
 
-/* Computes at least two output columns. Each turn of the loop multiplies four values of two columns. If the number of columns is odd, the last two
- * columns include a column that was already computed. */
+/* Computes at least two output columns, by multiplying four values of two columns in each turn of the loop. If the number of columns is odd, the last
+ * two columns include a column that was already computed. */
 static TMO_ALWAYS_INLINE void multiply_s16(const tmo_kernel *k, const tmo_window *window, uint32_t factor, int8_t *out, bool transposed) {
   const uint32_t columns = k->out_channels, bytes = k->in_channels;
   for (uint32_t n = 0;; n = n + 8 <= columns ? n + 4 : columns - 4) {

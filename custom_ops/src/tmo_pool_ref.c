@@ -16,7 +16,7 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
   return is_mean(op) || !tmo_has_kind(TMO_OP_AVERAGE_POOL) ? tmo_mean : tmo_average_pool;
 }
 
-/* Computes output pixels of a pool that keeps no sums between iterations. The function `pool` computes one pixel. */
+/* Computes output pixels of a pool that keeps no sums between iterations, each with the function `pool`. */
 TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns, tmo_kernel_s8 *pool) {
   const tmo_op *const op = k->op;
   tmo_window v = *rows;
@@ -48,7 +48,7 @@ static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, 
   return greatest;
 }
 
-/* Adds four channels of adjacent pixels to four int16 sums. The words `even` and `odd` have two of the sums each. */
+/* Adds four channels of adjacent pixels to four int16 sums, two each in the words `even` and `odd`. */
 static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels) {
   for (; pixels > 0; --pixels, x += channels) {
     const int32_t word = tmo_word(x);
@@ -75,7 +75,7 @@ static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
   return (int32_t)(n == 2 ? two : two | (uint32_t)(uint8_t)x[2] << 16);
 }
 
-/* Computes an output pixel of n channels. The number of channels n is at most 3. */
+/* Computes an output pixel of n channels, at most 3. */
 static TMO_ALWAYS_INLINE void pool_few(const tmo_kernel *k, const tmo_window *v, uint32_t n, bool extreme, int8_t *out) {
   const uint32_t bytes = n * (tmo_reads_rows(k) ? v->columns : 1u), offset = v->offset;
   int32_t greatest = (int32_t)0x80808080u, even = 0, odd = 0;
@@ -116,8 +116,7 @@ TMO_OWN_FRAME static void pool_words(const tmo_kernel *k, const tmo_window *v, i
   tmo_packed_clamp(k->op, out, channels);
 }
 
-/* Returns the function that computes one pixel of an int8 pool with the DSP extension. Returns NULL if no function for the DSP extension supports the
- * pool. */
+/* Returns the function that computes one pixel of an int8 pool with the DSP extension, or NULL if there is none for the pool. */
 static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
   const tmo_op *const op = k->op;
   if (!tmo_has_part(TMO_PART_WHOLE_POOLS) || tmo_has_sums(k)) return NULL;
@@ -126,7 +125,7 @@ static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
   return k->out_channels >= 4 ? pool_words : few[is_extreme(op)][k->out_channels - 1];
 }
 
-/* Limits and sizes for an output pixel of an int16 pool. All channels have the same limits and sizes. */
+/* Limits and sizes for an output pixel of an int16 pool. */
 typedef struct {
   const int8_t *const *rows, *const *end; /* addresses of the input rows */
   uint32_t offset, bytes; /* in each input row, the bytes under the window: offset of the first byte, and number of bytes */
@@ -136,7 +135,7 @@ typedef struct {
   int32_t area;           /* number of pixels under the window */
 } pool_pixels;
 
-/* Computes n channels of an output pixel of an int16 pool, beginning with byte c of the pixel. The number of channels n is 1, 2 or 4. */
+/* Computes n channels (1, 2 or 4) of an output pixel of an int16 pool, beginning with byte c of the pixel. */
 static TMO_ALWAYS_INLINE void pool_halves(const pool_pixels *p, uint32_t c, uint32_t n, bool greatest, int8_t *out) {
   const uint32_t offset = p->offset + c;
   int32_t pools[2] = {(int32_t)0x80008000u, (int32_t)0x80008000u}, sums[4] = {0, 0, 0, 0};
@@ -301,7 +300,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Returns the function that computes one pixel of a pool. Returns NULL if no function for the DSP extension supports the pool. */
+/* Returns the function that computes one pixel of a pool with the DSP extension, or NULL if there is none for the pool. */
 static tmo_kernel_s8 *pool_halves_of(const tmo_kernel *k) {
   if (tmo_has_sums(k)) return NULL;
   return tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16) ? max_pool_halves : tmo_is_kind(k->op, TMO_OP_AVERAGE_POOL_S16) ? average_halves : NULL;

@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns an operator's counter in the workspace. The counter states which row or tile the operator computes next. In a group without tiles, the
- * counter is the index of a row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
+/* Returns the counter in the workspace that states which row or tile an operator computes next. The counter is the index of a row or, in a group with
+ * tiles, a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
   const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
@@ -192,8 +192,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of stripes that the operator skips first. Operators of a
- * damaged program may overwrite counters, so the function returns false if the operator's counter is invalid. */
+/* Sets run->current to the operator's next iteration, after `skipped` skipped stripes. Operators of a damaged program may overwrite counters, so the
+ * function returns false if the operator's counter is invalid. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -238,8 +238,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. If the next loop code differs,
- * the loop code at run->at must be the only one of its loop. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. Either the next loop code is
+ * equal, or the loop has no other loop code. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -258,8 +258,8 @@ static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
   }
 }
 
-/* Runs up to `most` iterations of a tiled operator that is alone in its loop. The iterations compute adjacent tiles of a row. Returns the number of
- * completed iterations, or 0 if the caller must run the loop in another way. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+/* Runs up to `most` iterations of a tiled operator that is alone in its loop, which compute adjacent tiles of a row. Returns the number of completed
+ * iterations, or 0 if the caller must run the loop in another way. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op *op, tmo_iteration *next, uint32_t most) {
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   const tmo_tensor *const t = nest.tensor;
@@ -302,8 +302,8 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
-/* Computes all rows of a group's only operator, in `iterations` iterations. The operator iterates through the rows of the tensor `t`. Returns TMO_MORE
- * or the status of the inference. */
+/* Computes all rows of a group's only operator, in `iterations` iterations through the rows of the tensor `t`. Returns TMO_MORE or the status of the
+ * inference. */
 static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, uint32_t iterations) {
   tmo_status status = TMO_OK;
   run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
@@ -322,8 +322,7 @@ static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, cons
   return status == TMO_OK ? after_iteration(run) : status;
 }
 
-/* Returns whether the loop code of a group runs the first operator n times, and no other operator. If the function returns false by mistake, the
- * run only takes longer. */
+/* Returns whether the loop code of a group runs the first operator n times, and no other operator. The result affects only the speed of the run. */
 static bool runs_only_first(const tmo_run_state *run, uint32_t n) {
   const uint8_t *at = tmo_loops(run->program, run->group);
   if (*at == TMO_LOOP_REPEAT) return tmo_loop_number(at + 1) == n && at[3] == 0 && at[4] == TMO_LOOP_END && at[5] == TMO_LOOP_END;
@@ -339,8 +338,8 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run) {
   return iterate_whole_group(run, op, t, t->height);
 }
 
-/* Runs all iterations of a group with only one operator. Each iteration computes a tile. Returns TMO_MORE or the status of the inference. Returns
- * NOT_RUN without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
+/* Runs all iterations of a group with only one operator, which computes tiles. Returns TMO_MORE or the status of the inference. Returns NOT_RUN
+ * without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
   if (!tmo_iterates_rows(op) || tmo_is_message(op) || tmo_by_row(op)) return NOT_RUN;
@@ -355,8 +354,8 @@ TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
 }
 
 #if TMO_RUNS_DSP
-/* Runs up to `most` iterations of a packed operator in a group with tiles. Returns the number of completed iterations. Returns 0 if the kernel cannot
- * compute several pixels at once, and UINT32_MAX if a counter is invalid. */
+/* Runs up to `most` iterations of a packed operator in a group with tiles. Returns the number of completed iterations, 0 if the kernel cannot compute
+ * several pixels at once, or UINT32_MAX if a counter is invalid. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, const tmo_op *op, tmo_iteration *counter, uint32_t most) {
   const uint32_t at_once = tmo_iterates_at_once(run, op);
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
@@ -394,8 +393,8 @@ TMO_OWN_FRAME static uint32_t iterate_below(tmo_run_state *run, const tmo_op *op
   return n;
 }
 
-/* Computes two adjacent rows of a packed operator. The loop codes of the rows are at run->at and at run->at + 1. Returns 2 (the number of rows), or
- * UINT32_MAX if the counter is invalid. */
+/* Computes two adjacent rows of a packed operator, whose loop codes are at run->at and at run->at + 1. Returns 2 (the number of rows), or UINT32_MAX
+ * if the counter is invalid. */
 static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next) {
   const uint32_t row = *next;
   if (row + 2 > tmo_iterated(run->program, op)->height) return UINT32_MAX;
@@ -407,9 +406,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must run no other operator. If `alone` is
- * false, the next loop code must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
- * UINT32_MAX after an error. When the function returns, run->at points to the loop code of the last completed iteration. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. The loop must run no other operator (`alone`), or the next loop code
+ * must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns UINT32_MAX after an error.
+ * When the function returns, run->at points to the loop code of the last completed iteration. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {
@@ -432,7 +431,7 @@ static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo
 /* RUNS_EACH_CODE is 1 if iterate_group() can run every operator of this build, and 0 if it runs only loop codes below TMO_LOOP_NEAR. */
 #define RUNS_EACH_CODE (!tmo_has_part(TMO_PART_TILES) && !tmo_has_part(TMO_PART_STREAM) && !tmo_has_part(TMO_PART_LINK))
 
-/* Returns the index of the operator in the loop code at run->at. Moves run->at to the last byte of the loop code. */
+/* Returns the index of the operator in the loop code at run->at, and moves run->at to the last byte of the loop code. */
 static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   const uint8_t code = *run->at;
   if (!RUNS_EACH_CODE || code < TMO_LOOP_NEAR) return code;
@@ -441,8 +440,7 @@ static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
   return number;
 }
 
-/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is 0, the function runs only operators with a loop code below
- * TMO_LOOP_NEAR, and stops before any other operator. The program must neither exchange messages nor read a streamed input. */
+/* Runs at least one and at most `most` iterations of a group. The program must neither exchange messages nor read a streamed input. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -540,9 +538,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* If the inference has begun, moves `run` to the position `at`. The workspace has a counter for each operator. An operator's counter states which
- * row or tile the operator computes next. The loops of the program determine which operator runs next. Returns false if at->rows or at->iterations
- * is impossible for the program. */
+/* If the inference has begun, moves `run` to the position `at`. The counters in the workspace state which row or tile each operator computes next,
+ * and the loops of the program determine which operator is next. Returns false if at->rows or at->iterations is impossible for the program. */
 static bool resume(tmo_run_state *run, const tmo_stream *at) {
   if (at->rows == 0) return true;
   if (is_streamed(run)) {

@@ -5,8 +5,8 @@
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* A row of an operand. The fields `pixel` and `element` are the distances in bytes between pixels and between elements. If `pixel` or `element` is 0,
- * all output pixels or all elements read the same bytes. */
+/* A row of an operand, with the distances in bytes between pixels (`pixel`) and between elements (`element`). If `pixel` or `element` is 0, all
+ * output pixels or all elements read the same bytes. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;
@@ -33,7 +33,7 @@ static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a,
   for (; n > 0; --n, a += a_step, b += b_step, out += bytes) copy_element(*is++ != 0 ? a : b, out, bytes);
 }
 
-/* Copies n elements from the selected operand. The n elements share one condition. */
+/* Copies n elements, which share one condition, from the selected operand. */
 static TMO_ALWAYS_INLINE void copy_elements(const int8_t *from, uint32_t step, int8_t *out, uint32_t n, uint32_t bytes) {
   if (step != 0) {
     memmove(out, from, n * bytes); /* rows may overlap in a damaged program */

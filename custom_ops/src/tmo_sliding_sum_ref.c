@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file adds up the rows of a sliding window. The state keeps the sums from one inference to the next. Each inference adds the new rows, and
+/* This file adds up the rows of a sliding window, whose sums the state keeps from one inference to the next. Each inference adds the new rows, and
  * subtracts the rows that leave the window. */
 #include <stddef.h>
 #include <string.h>
@@ -13,9 +13,8 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
   return tmo_output(k, tmo_divide_rounded((int32_t)sum, (int32_t)area) - op->output_zero_point);
 }
 
-/* Adds up the rows of a sliding window. Operand 0 has the rows that enter the window, and operand 1 has equally many rows that leave the window. An
- * optional third operand has rows that are added to the result of the current inference, but not to the stored sums. The last operand has the sums,
- * which the kernel updates. */
+/* Operand 0 has the rows that enter the window, and operand 1 has equally many rows that leave the window. An optional third operand has rows that
+ * are added to the result of the current inference, but not to the stored sums. The last operand has the sums, which the kernel updates. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;

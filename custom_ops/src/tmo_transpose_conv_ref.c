@@ -5,8 +5,8 @@
 
 #include "tmo/packed.h"
 
-/* Input bytes whose products are added up for an output pixel. The field `runs` has a part for each kernel column. A part has a run of adjacent
- * bytes in each input row. */
+/* Input bytes whose products are added up for an output pixel. The field `runs` has a part for each kernel column, with a run of adjacent bytes in
+ * each input row. */
 typedef struct {
   tmo_runs runs;
   const int8_t *row;    /* weights of the kernel row that multiplies the first input row */
@@ -75,7 +75,7 @@ static TMO_ALWAYS_INLINE void make_channels(const tmo_kernel *k, const tmo_runs 
 }
 #endif
 
-/* Computes an output row whose pixels have one to three channels. With fewer than four channels, calls of tmo_add_products() would take longer. */
+/* Computes an output row whose pixels have one to three channels, for which calls of tmo_add_products() would take longer. */
 TMO_OWN_FRAME static void make_few_channels(const tmo_kernel *k, pixel_runs *p, int8_t *out) {
   const int8_t *const end = out + k->out_width * k->out_channels;
 #if TMO_CORE_DSP

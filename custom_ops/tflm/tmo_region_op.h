@@ -72,8 +72,7 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable tensor that keeps data between two calls of Invoke(). A program has a variable tensor if the program pauses, has a state, or
- * takes a streamed input. A program has at most one variable tensor. */
+/* Returns the variable tensor that keeps data between two calls of Invoke(). */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
@@ -99,7 +98,7 @@ bool IsList(const TfLiteEvalTensor *tensor) {
   return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
-/* Computes the size of a tensor in bytes. Returns false if the tensor has no valid shape. */
+/* Computes the size of a tensor in bytes, or returns false if the tensor has no valid shape. */
 bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
   if (tensor == nullptr || tensor->dims == nullptr) return false;
   uint64_t size = element_bytes;
@@ -112,13 +111,13 @@ bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *by
   return true;
 }
 
-/* Computes the size in bytes of an int8 or uint8 tensor. Returns false if the tensor is neither int8 nor uint8. */
+/* Computes the size in bytes of a tensor, or returns false if the tensor is neither int8 nor uint8. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
   return SizeOf(tensor, 1, bytes);
 }
 
-/* Computes the size in bytes of an input or output of the region. Returns false if the tensor has a type that this library does not know. */
+/* Computes the size in bytes of an input or output of the region, or returns false if its type is unknown. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
@@ -132,8 +131,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Checks that this library can run the program with the tensors of the node. Only Prepare() checks the program. Invoke() does not check the program
- * again. */
+/* Checks that this library can run the program with the tensors of the node. Invoke() does not check the program again. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("the operator lacks inputs, outputs or its program; convert the model again");
@@ -191,8 +189,8 @@ tmo_status RunInParts(const tmo_library &library, const TfLiteContext *context, 
   return library.run_paused(header, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
-/* Writes the pointers to an external input, the state, the slow memory and the link into io[]. Returns NULL if no pointer is missing, and otherwise
- * the reason why a pointer is missing. */
+/* Writes the pointers to an external input, the state, the slow memory and the link into io[]. Returns the reason why a pointer is missing, or
+ * NULL. */
 const char *TakeOthers(TfLiteContext *context, const TfLiteNode *node, const tmo_header *header, void **io) {
   void **next = io + header->n_inputs + header->n_outputs;
   if (header->input == TMO_INPUT_EXTERNAL) io[0] = SourceOf(context);

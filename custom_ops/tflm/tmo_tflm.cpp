@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* Versions of TFLM until August 2026 use namespace tflite. Versions of TFLM after August 2026 use namespace tflite::micro. */
+/* TFLM uses namespace tflite until August 2026, and namespace tflite::micro afterwards. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 

@@ -34,8 +34,7 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* Returns one of the TMO_INPUT_* constants, which says where the program's input comes from. The function tmo_check_build() rejects programs with an
- * input that this build does not support. */
+/* Returns one of the TMO_INPUT_* constants, which says where the program's input comes from. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -53,7 +52,7 @@ static inline bool tmo_has_source(const void *program) {
 /* Returns whether a tensor is the streamed or external input of the program, or a view of this input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Returns whether the rows of a tensor are messages between devices. The rows of a message have no address on this device. */
+/* Returns whether the rows of a tensor are messages between devices, which have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
@@ -78,7 +77,7 @@ static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO
 
 static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
 
-/* Returns the size of an element in bytes. The operator's input and output must have the same type. */
+/* Returns the size of an element of the operator's input and output, which must have the same type, in bytes. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
@@ -97,7 +96,7 @@ static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PA
  * takes one byte. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Returns whether each output of the operator is a sum over all input channels. Several iterations can each add a partial sum to the output. */
+/* Returns whether each output of the operator is a sum over all input channels. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static TMO_ALWAYS_INLINE bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
@@ -115,11 +114,10 @@ static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_par
 /* Returns whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Returns the number of passes over a stripe. Each channel group takes one pass over the stripe. An operator that adds up channel groups needs one
- * more pass to write the sums. */
+/* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums of channel groups. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Returns whether pass number `pass` over a stripe converts the sums to outputs. Each pass before the last pass adds products to the sums. */
+/* Returns whether pass number `pass` over a stripe converts the sums to outputs. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Returns whether an iteration of the operator writes only the channels of one channel group. */
@@ -133,7 +131,7 @@ typedef struct {
   uint32_t count;
 } tmo_channels;
 
-/* Returns the channels of one channel group if the argument `grouped` is true. Returns all channels of the tensor if `grouped` is false. */
+/* Returns the channels of one channel group if `grouped` is true, and otherwise all channels of the tensor. */
 static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   tmo_channels c = {0, t->channels};
   if (!grouped || channel_group >= tmo_channel_groups(op)) return c;
@@ -215,7 +213,7 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to the access record `a`. Some of the returned rows may be outside the tensor. */
+/* Returns the rows that iteration y reads according to the access record `a`, some of which may be outside the tensor. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -228,8 +226,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads. Some of the returned rows may be outside the tensor. The operator must have access records
- * instead of a convolution window. */
+/* Returns the rows of operand k that iteration y reads, some of which may be outside the tensor. The operator must have access records instead of a
+ * convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

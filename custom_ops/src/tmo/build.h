@@ -5,7 +5,7 @@
  * The macro TMO_KINDS lists the operators whose unpacked kernels are compiled, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit
  * for each packing whose kernels are compiled. The macro TMO_PARTS has one bit for each compiled part of the library. The macro TMO_OWN is 1 to
  * compile the operator TMO_OP_OWN, which runs an application's own kernels. The application lists its kernels in the array TMO_OWN_KERNELS, or
- * registers them with tmo_own_use(). Only tmo_own_use() sets a variable of the library.
+ * registers them with tmo_own_use(). The function tmo_own_use() is the only one that sets a variable of the library.
  *
  * If a program needs a part of the library that is not compiled, tmo_check_build() rejects the program. */
 #ifndef TMO_BUILD_H_
@@ -118,7 +118,7 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
  * the code for the packing. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* Each macro TMO_CASE_... writes one case of a switch statement. If the build lacks a kernel, the kernel's case does nothing. */
+/* Each macro TMO_CASE_... writes one case of a switch statement, which does nothing if the build lacks the kernel. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this file call the kernel of an operator for a row, a pixel or several pixels of the output. Only tmo_iterate.c includes this
- * file. */
+/* The functions of this file call the kernel of an operator for a row, a pixel or several pixels of the output. */
 #ifndef TMO_CALLS_H_
 #define TMO_CALLS_H_
 
@@ -40,7 +39,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* call_plain_row() is not inlined, so that it compiles to jumps and needs no stack frame. */
+/* call_plain_row() is not inlined, because it then needs no stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));

@@ -36,7 +36,7 @@
 #define TMO_PLAIN_LOOPS
 #endif
 
-/* TMO_WORDS() tells the compiler that an address is a multiple of 4. With TMO_WORDS(), a copy of constant size loads and stores whole words. */
+/* TMO_WORDS() tells the compiler that an address is a multiple of 4, so that a copy of constant size loads and stores whole words. */
 #if defined(__GNUC__)
 #define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
 #else

@@ -105,8 +105,7 @@ static inline void tmo_put_float32(int8_t *to, float value) {
   value four_##name[4];                           \
   TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) four_##name[k] = next_##name[k];
 
-/* Copies bytes between two addresses that are multiples of 4. The first 16 bytes at `from` must not overlap the bytes at `to`. A core that loads
- * several registers at once copies 16 bytes with two instructions. */
+/* Copies bytes between two addresses that are multiples of 4. The first 16 bytes at `from` must not overlap the bytes at `to`. */
 static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
   for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(TMO_WORDS(to), TMO_WORDS(from), 16);
   if (bytes == 0) return;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers. Rescaled int32 values are rounded twice (TFLITE_SINGLE_ROUNDING is off). Some
- * functions convert float32 values to integers, or integers to float32 values.
+/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers, which rounds rescaled int32 values twice (TFLITE_SINGLE_ROUNDING is off).
  *
  * Sums and left shifts wrap modulo 2^32, so programs and input data cannot cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
@@ -23,8 +22,7 @@ extern "C" {
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* The macro TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned 32-bit number to a 64-bit product. If
- * TMO_MIXED_MULTIPLY is 1, tmo_high_scale() uses the upper half of the product of x and the doubled multiplier. */
+/* The macro TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned 32-bit number to a 64-bit product. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -52,8 +50,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
-  /* The product is computed from 16-bit halves of the factors, so that no partial sum overflows. Bits 14 and 15 of `middle` are bits 30 and 31 of the
-   * product. If bit 30 of the product is 1, the quotient is rounded up. */
+  /* The product is computed from 16-bit halves of the factors, so that no partial sum overflows. Bit 30 of the product, which is bit 14 of `middle`,
+   * decides whether the quotient is rounded up. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;
@@ -79,8 +77,8 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* Returns `x / 2^exponent`, rounded to the nearest integer with ties away from zero. The argument `exponent` is from 0 to 31. In a valid program, x
- * is INT32_MIN or INT32_MAX only if `exponent` is 0. */
+/* Returns `x / 2^exponent` for an exponent from 0 to 31, rounded to the nearest integer with ties away from zero. In a valid program, x is INT32_MIN
+ * or INT32_MAX only if `exponent` is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
@@ -101,7 +99,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 /* Reduces a multiplier of 31 bits to 15 bits, rounded to the nearest integer. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Returns the product of the int64 x, `multiplier` and 2^(shift - 31), rounded once. The argument `shift` is from -31 to 7. TFLM's int64 function
+/* Returns the product of the int64 x, `multiplier` and 2^(shift - 31) for a shift from -31 to 7, rounded once. TFLM's int64 function
  * MultiplyByQuantizedMultiplier (kernels/internal/common.cc) returns the same values as tmo_rescale_wide(). */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
@@ -112,14 +110,14 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns the product of x and 2^left, saturated to int32. The argument `left` is from 0 to 30. TFLM computes the same with gemmlowp's function
+/* Returns the product of x and 2^left for `left` from 0 to 30, saturated to int32. TFLM computes the same with gemmlowp's function
  * SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Returns the number of zero bits above the highest set bit of x. For x = 0, tmo_zeros_above() returns 31. */
+/* Returns the number of zero bits above the highest set bit of x, or 31 for x = 0. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
 #if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__) /* the core counts leading zero bits in one instruction */
   return __builtin_clz(x | 1);
@@ -139,7 +137,7 @@ static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* Returns `x / 2^exponent`, rounded to the nearest integer with ties upwards, and saturated to int16. The argument `exponent` is from 0 to 30. */
+/* Returns `x / 2^exponent` for an exponent from 0 to 30, rounded to the nearest integer with ties upwards, and saturated to int16. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;

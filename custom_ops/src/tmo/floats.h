@@ -48,19 +48,16 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 extern "C" {
 #endif
 
-/* Returns x / y, computed in double and rounded down. TFLM's function FloorDiv (kernels/internal/reference/floor_div.h) returns the same values as
- * tmo_floor_divide(). */
+/* Returns x / y, computed in double and rounded down, like TFLM's FloorDiv (kernels/internal/reference/floor_div.h). */
 static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
 
-/* Returns the remainder of x / y, with the sign of y. TFLM's function FloorMod (kernels/internal/reference/floor_mod.h) returns the same values as
- * tmo_floor_modulo(). */
+/* Returns the remainder of x / y, with the sign of y, like TFLM's FloorMod (kernels/internal/reference/floor_mod.h). */
 static inline float tmo_floor_modulo(float x, float y) {
   const float rest = fmodf(x, y);
   return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
 }
 
-/* Rounds x to the nearest integer, and rounds halves to even integers. TFLM's function RoundToNearest (kernels/internal/reference/round.h) returns
- * the same values as tmo_round(). */
+/* Rounds x to the nearest integer, and halves to even integers, like TFLM's RoundToNearest (kernels/internal/reference/round.h). */
 static inline float tmo_round(float x) {
   const float below = floorf(x), rest = x - below;
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
@@ -80,8 +77,7 @@ static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->
 /* Returns the number by which an operator divides the sum of `area` pixels under a window. */
 TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
 
-/* tmo_float_low() returns the bits of the lowest output that an operator's range allows. tmo_float_high() returns the bits of the highest output that
- * an operator's range allows. */
+/* tmo_float_low() returns the bits of the lowest output that an operator's range allows, and tmo_float_high() the bits of the highest output. */
 static inline int32_t tmo_float_low(const tmo_op *op) {
   static const uint32_t low[] = {0xFF7FFFFF, 0, 0xBF800000, 0, 0xFF800000, 0};
   return (int32_t)low[tmo_float_range(op)];

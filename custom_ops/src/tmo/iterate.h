@@ -46,7 +46,7 @@ TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op 
 TMO_LINKAGE bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Runs `n` iterations of an operator. Each iteration computes one pixel. The argument `n` is at least 2 and at most tmo_iterates_at_once().
+/* Runs `n` iterations of an operator, which compute one pixel each. The argument `n` is at least 2 and at most tmo_iterates_at_once().
  * tmo_iterate_pixels() changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
@@ -55,8 +55,7 @@ TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const 
  * computes nothing and returns false. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes one tile of an operator that is packed for Helium. If only tmo_iterate_any() can compute the tile, tmo_iterate_vectors() computes nothing
- * and returns false. */
+/* Computes one tile of an operator that is packed for Helium, or returns false if only tmo_iterate_any() can compute the tile. */
 TMO_LINKAGE bool tmo_iterate_vectors(const tmo_run_state *run, const tmo_op *op);
 
 /* Computes the tile of run->current, and then the tiles below that tile. The computed tiles have at most `rows` rows. tmo_iterate_tiles_below()
@@ -69,7 +68,7 @@ TMO_LINKAGE uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Returns whether the operator has no access records. An operator without access records reads the window of a convolution. */
+/* Returns whether the operator reads the window of a convolution, and has no access records. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
 /* Runs one iteration with the fastest function that supports the operator. The argument `iterated` is the tensor whose rows or tiles the iterations

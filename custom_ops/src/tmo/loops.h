@@ -35,7 +35,7 @@ typedef struct {
  * an operator that the group lacks. Damaged code may have an empty loop, or more iterations than fit uint32_t. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
-/* Skips the first iterations of a new run. The argument `done` is the number of skipped iterations. The argument `done` must be below the number of all iterations. */
+/* Skips the first iterations of a new run. The argument `done` is the number of skipped iterations, which is below the number of all iterations. */
 TMO_LINKAGE void tmo_seek(tmo_run_state *run, uint32_t done);
 
 #ifdef __cplusplus

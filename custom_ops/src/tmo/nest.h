@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The order of an operator's iterations. Each iteration computes some pixels of the output. An operator that computes whole rows has stripes of one
+/* The order of an operator's iterations, each of which computes some pixels of the output. An operator that computes whole rows has stripes of one
  * row and one tile. */
 typedef struct {
   const tmo_op *op;
@@ -22,8 +22,7 @@ typedef struct {
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the input of an iterative operator, and the output of any other operator. Each iteration of the operator reads or writes some pixels of the
- * returned tensor. */
+/* Returns the input of an iterative operator, and the output of any other operator. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -41,8 +40,7 @@ static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->adv
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* An iteration computes the columns from tmo_first_column() to tmo_end_column() - 1. If the operator computes whole rows, an iteration computes all
- * columns. */
+/* An iteration computes the columns from tmo_first_column() to tmo_end_column() - 1, or all columns if the operator computes whole rows. */
 static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
 static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t end = tmo_first_column(op, at) + op->tile;
@@ -50,10 +48,10 @@ static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, con
 }
 
 /* Moves `at` to the first iteration of the stripe with the index at->stripe. If stripe at->stripe has no rows, `at` moves to the next stripe with
- * rows. If no later stripe has rows, at->stripe becomes `stripes`. */
+ * rows, or at->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
-/* Moves `at` to the next iteration of the operator. After the last iteration, at->stripe is nest->stripes. */
+/* Moves `at` to the next iteration of the operator, or at->stripe to nest->stripes after the last iteration. */
 static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   const tmo_tensor *const t = nest->tensor;
   const bool only_row = t->rows == 1 && at->stripe > 0; /* all stripes except stripe 0 have equally many rows */
@@ -71,8 +69,7 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns true if the pixels of an iteration are inside the tensor, and the sums of the iteration are inside the accumulator. If
- * tmo_iteration_fits() returns true, the iteration accesses no bytes outside its buffers. */
+/* Returns true if the pixels of an iteration are inside the tensor, and the sums of the iteration are inside the accumulator. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -81,8 +78,7 @@ static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration 
   return !tmo_sums_channel_groups(nest->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* tmo_starts_sums() returns whether an iteration of an iterative operator is the first one, and tmo_ends_sums() returns whether the iteration is the
- * last one. The first iteration sets the operator's sums to their initial values, and the last iteration writes the operator's output. */
+/* The first iteration of an iterative operator sets its sums (tmo_starts_sums()), and the last iteration writes its output (tmo_ends_sums()). */
 static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
 static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
@@ -157,7 +153,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number to add to `column` to find the next tensor row that is stored at the same index `row` of the column window */
+  uint32_t width; /* amount by which `column` grows for the next tensor row with the same index in the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
@@ -188,8 +184,8 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
 }
 
 /* Lists the addresses of adjacent pixels in several rows. The tensor must have no column windows. The distance between two listed rows is `step_h`
- * rows, and the pixels of a row are `step` bytes apart. The argument `base` is the address of the tensor, plus the offset of the first pixel from the
- * start of the pixel's row. If the argument `upwards` is true, the rows are stored in reverse order. */
+ * rows, and the pixels of a row are `step` bytes apart. The argument `base` is the tensor's address plus the first pixel's offset in its row. If the
+ * argument `upwards` is true, the rows are stored in reverse order. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, bool upwards, uint32_t y, uint32_t step_h, uint32_t n,
                                                   uint32_t columns, int32_t step, const int8_t **pixels) {
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;

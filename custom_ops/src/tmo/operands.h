@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of this file find the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this file. */
+/* The functions of this file, which only tmo_iterate.c includes, find the rows and pixels that an iteration reads and writes. */
 #ifndef TMO_OPERANDS_H_
 #define TMO_OPERANDS_H_
 
@@ -89,8 +89,8 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts n ranges of an external input to int8. Each range of the input takes `bytes` bytes. The argument `done` is the number of bytes that the
- * iteration converted before the call. Returns the number of bytes that the iteration converted so far. */
+/* Converts n ranges of `bytes` bytes of an external input to int8. Returns the number of bytes that the iteration has converted, of which `done` were
+ * converted before the call. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);
@@ -173,7 +173,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
 typedef struct {
   const int8_t **pixels;       /* list of addresses: all pixels of the first input row, then all pixels of the second input row, and so on */
   uint32_t room;               /* maximum number of addresses in the list `pixels` */
-  uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel row that multiplies the first of these input rows */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel row that belongs to the first input row */
   tmo_taps columns;            /* input columns under the first window */
   uint32_t width;              /* number of input columns whose pixels are in the list */
 } tile_pixels;

@@ -2,14 +2,13 @@
 /* This header declares the kernels of operators whose constants the converter has packed (TMO_PACKING_*), and the inner loops of these kernels.
  *
  * Each inner loop exists in assembly for one instruction set, and in portable C. The assembly version and the C version of an inner loop compute the
- * same bits. Hosts use the inner loops in C to run programs that were packed for other processors. A microcontroller rejects a program that was
- * packed for another processor. */
+ * same bits. Hosts use the inner loops in C to run programs that were packed for other processors. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "packing.h"
 
-/* TMO_CORE is the linkage of inner loops. Inner loops in assembly have external linkage, because they are in files of their own. */
+/* TMO_CORE is the linkage of inner loops, which is external for assembly, because assembly is in files of its own. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -103,7 +102,7 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
  * tmo_conv_dsp_multiply() computes the outputs of the copied pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`.
  * tmo_conv_dsp_scatter() stores output pixel p at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-/* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
+/* Copies the input values of adjacent windows, which must be completely inside the input, to the scratch memory. The argument `offset` is the
  * distance in bytes from the start of a row to the first window. */
 TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
@@ -182,8 +181,7 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* tmo_depthwise_packed_row() and tmo_depthwise_packed_pixel() compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. For a block of only four pixels, other functions are at least as fast as
- * tmo_dsp_3x3(). */
+/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels; for a block of only four pixels, other functions are at least as fast. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
@@ -244,10 +242,10 @@ TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window,
 TMO_LINKAGE void tmo_conv_point_s16(const tmo_kernel *k, const int8_t *from, int8_t *out);
 
 enum { TMO_NARROW_VALUES = 511 }; /* the sum of TMO_NARROW_VALUES products of int16 and int8 values fits 32 bits */
-enum { TMO_WIDE_VALUES = 32 }; /* number of values between the first value of a pixel and the first value of the next pixel */
+enum { TMO_WIDE_VALUES = 32 }; /* distance between two pixels, in values */
 
 /* Arguments for functions that multiply int16 values of one or two pixels by int8 weights. Sums have 32 bits and may wrap. A function for one pixel
- * computes four channels together. A function for two pixels computes two channels of both pixels together. */
+ * computes four channels together, and a function for two pixels computes two channels of both pixels. */
 typedef struct tmo_wide_job {
   const int32_t *bias, *multipliers; /* one value for each channel, or four equal values if all channels have the same value */
   const int8_t *shifts;
@@ -264,7 +262,7 @@ typedef struct tmo_wide_job {
   /* Only tmo_dsp_wide_one() uses `first` and the fields after `first`. The input values of one pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the outputs are written after the products were added */
-  const int8_t *const *rows; /* list of addresses, which are `offset` bytes before the first values of the rows */
+  const int8_t *const *rows; /* list of addresses: the values of a row begin `offset` bytes after the row's address */
   uint32_t count, offset;    /* number of rows, and distance in bytes from an address in the list `rows` to the values of the row */
   uint32_t fours, singles;   /* number of bytes in complete groups of four values, and number of the remaining bytes of a row */
   uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
@@ -296,12 +294,10 @@ typedef struct {
  * channels are then missing. */
 TMO_CORE bool tmo_dsp_wide_taps(tmo_wide_taps *job);
 
-/* Computes output channels of one pixel. The argument `pairs` is the number of pairs of channels, at least 2. The argument `values` is the number of
- * input bytes in the array `bytes`. */
+/* Computes `pairs` pairs of output channels of one pixel, at least 2. The argument `values` is the number of input bytes in the array `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. A group has three
- * pairs of channels, whose weights are interleaved. */
+/* Computes output channels of one pixel in `triples` groups of six channels, which have three pairs of channels with interleaved weights. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 /* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
@@ -331,19 +327,19 @@ typedef struct {
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* Computes all channels of the output pixels in the array `runs`. Each output pixel has a window of nine taps. */
+/* Computes all channels of the output pixels in the array `runs`, which have windows of nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Adjacent blocks of output pixels. A block has up to six adjacent output pixels with 3x3 taps and stride 1. The array `columns` has the addresses of
- * the input pixels under the first block, in the order of tmo_dsp_column(). The input columns of adjacent blocks are `outputs` pixels apart. */
+/* Adjacent blocks of output pixels, each with up to six adjacent pixels with 3x3 taps and stride 1. The array `columns` has the addresses of the
+ * input pixels under the first block, in the order of tmo_dsp_column(). The input columns of adjacent blocks are `outputs` pixels apart. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* address of the first output pixel; the output pixels of all blocks are adjacent */
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the index of an input pixel in the array tmo_dsp_blocks.columns. The argument `row` is 0, 1 or 2. Addresses of rows 0 and 1 alternate, and
- * the addresses of row 2 come last. */
+/* Returns the index of an input pixel in the array tmo_dsp_blocks.columns. Addresses of rows 0 and 1 alternate, and the addresses of row 2 come
+ * last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the output pixels in the array `runs`. */
@@ -357,8 +353,7 @@ typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weig
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* tmo_mve_relu_1() computes the same as tmo_mve_conv_1(), and tmo_mve_relu_2() computes the same as tmo_mve_conv_2(). The relu functions require a
- * zero point of -128 and the whole int8 range of outputs. On hosts, the names tmo_mve_relu_1 and tmo_mve_relu_2 mean tmo_mve_conv_1() and
- * tmo_mve_conv_2(). */
+ * zero point of -128 and the whole int8 range of outputs. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -421,7 +416,7 @@ TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 TMO_LINKAGE void tmo_fill(int8_t *to, int8_t value, uint32_t n);
 #endif
 
-/* Adds n adjacent pixels to the sum of each channel. Only kernels for Helium call tmo_mve_add_pixels(). */
+/* Adds n adjacent pixels to the sum of each channel. */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
 /* Computes outputs like tmo_dsp_depthwise(), but multiplies two taps at a time. The argument `range` has the zero point, minimum and maximum of the
@@ -438,7 +433,7 @@ typedef struct {
   const int8_t *missing; /* pixel of zero points that stands for all pixels outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* a window that begins in this input column or later extends past the row; 0 if an input row does not exist */
+  uint32_t inside;       /* first input column from which a window extends past the row; 0 if an input row does not exist */
   uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels in complete vectors of sixteen; if there are fewer than sixteen channels, number of all channels */
@@ -454,8 +449,8 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return tmo_mve_gives_relu(op) && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If the argument `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels output
- * pixels. If the argument `taps` is a list of nine addresses, tmo_mve_depthwise_9() computes one pixel. */
+/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels output pixels, and
+ * otherwise one pixel from nine addresses. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS

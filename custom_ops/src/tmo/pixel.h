@@ -44,8 +44,8 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-/* Copies the input values under the window of one output pixel to the scratch memory. The argument `pixel` is the index of the output pixel. The
- * argument `pixels` is the number of output pixels that are computed together. The array `taps` has room for the addresses of the input pixels. */
+/* Copies the input values under the window of one output pixel to the scratch memory. The argument `pixels` is the number of output pixels that are
+ * computed together. The array `taps` has room for the addresses of the input pixels. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
   k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are copied if a pixel's size is not a multiple of 4 bytes */
   if (k->whole_rows) {
@@ -62,7 +62,7 @@ static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel
 }
 #endif
 
-/* Returns the arguments of a packed kernel. The function sets only fields that packed kernels read. */
+/* Returns the arguments of a packed kernel, with only the fields that packed kernels read. */
 static TMO_ALWAYS_INLINE tmo_kernel kernel_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   tmo_kernel k;
   k.op = op;

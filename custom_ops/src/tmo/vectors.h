@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel. The pixel's first channel is element i of the output. The pointer `out` is NULL if a later call adds more products to
- * the sums. If the vector instructions cannot compute the pixel, the function returns false and computes nothing. */
+/* Computes one output pixel, whose first channel is element i of the output. The pointer `out` is NULL if a later call adds more products to the
+ * sums. If the vector instructions cannot compute the pixel, the function returns false and computes nothing. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 /* Computes a row of an operator whose windows are one column wide. */
@@ -38,8 +38,7 @@ static inline bool tmo_is_elementwise(const tmo_kernel *k) {
   return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);
 }
 
-/* Computes all output elements of an ADD operator. If the vector instructions cannot compute the elements, the function returns false and computes
- * nothing. */
+/* Computes all output elements of an ADD operator, or returns false if the vector instructions cannot compute the elements. */
 #if TMO_RVV || TMO_CORE_DSP || defined(TMO_ESP_NN)
 TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else

@@ -52,9 +52,9 @@ static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo
 TMO_LINKAGE int8_t *tmo_adjacent_pixels(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end);
 
 /* Lists the addresses of several pixels in each of several rows, beginning with the row at `place`. The arguments `rows` (the number of rows) and
- * `wide` (the number of pixels of a row) must be positive. The distance between two listed rows is `down` rows, and the distance between two
- * listed pixels of a row is `across` columns. After each row, `gap` entries of the list stay unused. The argument `pixel` is the size of a pixel
- * in bytes. If the argument `long_rows` is true, the function is faster for rows of four or more pixels. */
+ * `wide` (the number of pixels of a row) must be positive. The listed rows are `down` rows apart, and the listed pixels of a row are `across` columns
+ * apart. After each row, `gap` entries of the list stay unused. The argument `pixel` is the size of a pixel in bytes. If the argument `long_rows` is
+ * true, the function is faster for rows of four or more pixels. */
 static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
                                             uint32_t across, uint32_t gap, bool long_rows, const int8_t **pixels) {
   for (;;) {
