@@ -54,7 +54,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
-    """Return registers a and b so that a + b / 2^bits interpolates the table linearly at x / 2^bits."""
+    """Return registers a and b: the table, interpolated linearly at x / 2^bits, has the value a + b / 2^bits."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, 1, bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))

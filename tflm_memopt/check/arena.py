@@ -1,5 +1,4 @@
-"""Simulates the arena for the checker. Each arena byte has a tag, which names the tensor byte that was last written
-there.
+"""Simulates the arena for the checker: a tag of each arena byte names the tensor byte that was last written there.
 
 Reads and writes are first listed with their time, and settle() then replays the list at once. A sort by
 address and time finds the last write before each read of a byte.
@@ -32,12 +31,12 @@ UNKNOWN = -1 << 62
 
 
 class Accesses(NamedTuple):
-    """Reads or writes of `nbytes` bytes at each address in `at`. Accesses at equal times happen in list order."""
+    """Reads or writes of `nbytes` bytes at each address in `at`, where accesses at equal times happen in list order."""
 
     content: Content
     at: Ints
     marks: Ints
-    """A mark is the tag of an arena byte minus the byte's address. All bytes of a tensor have the same mark."""
+    """A mark is the tag of an arena byte minus the byte's address, which is the same for all bytes of a tensor."""
     nbytes: int
     time: Ints
     reader: Callable[[int], object] | None = None
@@ -45,14 +44,14 @@ class Accesses(NamedTuple):
 
 
 class TaggedArena:
-    """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with a byte position."""
+    """An arena with one tag per byte: the number of a tensor or private buffer, combined with a byte position."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
         self._listed: list[Accesses] = []
         self.now = 1
-        """Time of an access that is listed without a time."""
+        """Default time of a listed access."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             end, key = slow.offset + slow.nbytes, (Role.TENSOR, slow.tensor)
@@ -87,7 +86,7 @@ class TaggedArena:
         self._listed.append(accesses)
 
     def settle(self) -> None:
-        """Replay the listed accesses. Raise PlanError if an operator reads other bytes than it needs."""
+        """Replay the listed accesses, and raise PlanError if an operator reads other bytes than it needs."""
         if not self._listed:
             return
         start = np.flatnonzero(np.diff(self._marks, prepend=self._marks[0] - 1))
@@ -105,7 +104,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # Before the listed accesses, each piece is written with the bytes that it already held.
+            # the first access to each piece counts as a write of the bytes that the piece already held
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)
@@ -149,7 +148,7 @@ class TaggedArena:
             self.access(Accesses((role.value, key), at, marks, nbytes, when, reader))
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """Return a buffer and its offset. Raise PlanError for a missing buffer, and for a buffer of fewer than `nbytes`
+        """Return a buffer and its offset, or raise PlanError for a missing buffer or a buffer of fewer than `nbytes`
         bytes.
         """
         if (role, key) not in self.home:

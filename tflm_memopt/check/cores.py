@@ -36,7 +36,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group, places: Mapping[int, Sequence[Place]]) -> None:
-        """Begin a group. Raises PlanError if the plan does not divide every operator of the group between two cores."""
+        """Raises PlanError if the plan does not divide every operator of the group between two cores."""
         if not self.plan.shardings:
             return
         self.number, self.places, self.executed = number, places, 0

@@ -25,16 +25,15 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the number of bytes for the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums for each
-    output index.
+    """Return the number of bytes for the 32-bit sums of one output row, two for each output index of ARG_MAX and
+    ARG_MIN.
     """
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the output may overwrite an input.
-
-    The kernel must read each input element before it writes the output element with the same index.
+    """Return whether the output may overwrite an input, because the kernel reads each input element before it writes
+    the output element with the same index.
     """
     limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # A RELU6 of int16 runs as a max pool.
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
@@ -60,19 +59,11 @@ def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the number of bytes of scratch that one iteration of an operator writes.
 
-    A depthwise convolution needs scratch for one pixel. A convolution that is not depthwise copies the input values of
-    several output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for
-    Helium, and up to 4 columns as bytes for RISC-V. If the plan does not set the number of columns, a kernel copies a
-    second column only if both columns take at most 4,608 B, and further columns only if all columns take at most
-    1,728 B. The limits 4,608 B and 1,728 B do not apply to kernels for wide tiles. The kernel that copies int16 values
-    computes one column less in a call if the next call would compute a single column. A kernel for wide tiles computes
-    the last five columns of a row at once if windows have at most 96 values.
+    A depthwise convolution needs scratch for one pixel, and any other convolution copies the input values of several
+    output columns to scratch. Kernels copy up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium,
+    and up to 4 columns as bytes for RISC-V.
 
-    A single pixel under a 1x1 window needs no scratch in three cases: on RISC-V, on Helium with a multiple of 16 input
-    channels, and on Arm DSP with a multiple of 8 input channels and at least 4 output channels. On Arm DSP, a tile of
-    one pixel under a larger window needs scratch for only one pixel of padding, if three conditions are true: the
-    window has at most 51 taps, the number of input channels is a multiple of 8, and the number of output channels is
-    even and at least 4.
+    A single pixel that the kernel reads in place needs no scratch, or scratch for one pixel of padding.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.nest.channel_groups > 1:
         return 0

@@ -20,8 +20,8 @@ Point = Sequence[Ints]
 
 
 class Origin(NamedTuple):
-    """For each of several output elements, the input element from which it is copied. If an element is padding, its
-    coordinates have no meaning.
+    """For each of several output elements, the input element from which it is copied, with meaningless coordinates for
+    padding.
     """
 
     operand: Ints

@@ -1,7 +1,7 @@
 """Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
-Each function repeats the loops of one TFLM kernel. The input pixels for one output pixel form a rectangle. The checker
-compares the rectangles with those of ops/parse.py, which shares no code with this module.
+Each function repeats the loops of one TFLM kernel, whose input pixels for one output pixel form a rectangle. The
+checker compares the rectangles with those of ops/parse.py, which shares no code with this module.
 """
 
 import math
@@ -23,9 +23,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs. If an output pixel needs no input pixel, `last` is below
-    `first`.
-    """
+    """First and last input pixel that each output pixel needs, where `last` is below `first` if it needs none."""
 
 
 Axis = tuple[Ints, Ints]
@@ -58,8 +56,7 @@ class AxisWindows(NamedTuple):
 def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
     """Return the windows of a convolution or pool along the height (axis 0) or width (axis 1) of an input.
 
-    The argument `size` is the input's size along the axis. The padding comes from a PAD before the operator, or from
-    TFLM's ComputePadding (kernels/padding.h).
+    The padding comes from a PAD before the operator, or from TFLM's ComputePadding (kernels/padding.h).
     """
     kernel, name = _kernel(graph, op)[axis], "HW"[axis]
     stride, dilation = op.options[f"stride{name}"], op.options.get(f"dilation{name}Factor", 1)

@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Group, Stage
 
 
 class StageNest:
-    """Iterations of an operator. Each iteration computes pixels [x0, x1) of a row for one group of channels."""
+    """Iterations of an operator, each of which computes pixels [x0, x1) of a row for one group of channels."""
 
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
         """The argument `stripes` is the number of stripes of the group, or 0 if the operator runs row by row."""
@@ -61,7 +61,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups. A last channel group that only writes finished sums is not counted."""
+        """Number of channel groups, without a last group that only writes finished sums."""
         return self.nest.channel_groups - self.nest.sums
 
     def macs(self, executed: Ints) -> int:
@@ -115,7 +115,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # In a reversed group, row 0 is the last row of the tensor.
+        if self.is_reversed:  # A reversed group counts the rows of a tensor from the last to the first.
             return ReadWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return ReadWindows(top, bottom, left, right)
 
@@ -129,8 +129,8 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def executed(self, skips: Ints) -> Ints:
-        """Return the index of each executed iteration. Before the k-th executed iteration, `skips[k]` stripes are
-        skipped.
+        """Return the index of each executed iteration, where `skips[k]` stripes are skipped before the k-th
+        iteration.
         """
         number = np.arange(len(skips), dtype=np.int64)
         for at in np.flatnonzero(skips).tolist():

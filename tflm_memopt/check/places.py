@@ -117,7 +117,9 @@ class Place:
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return the index of each pixel in memory. In a reversed group, row 0 is the last row of the tensor."""
+        """Return the index of each pixel in memory, where a reversed group counts the rows from the last to the
+        first.
+        """
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 

@@ -46,7 +46,7 @@ class IterationPhase(enum.IntEnum):
 
 
 class Pixels(NamedTuple):
-    """Pixels that an operator's iterations access. Each array has one element per access."""
+    """Pixels that an operator's iterations access, in arrays with one element per access."""
 
     stripe: Ints
     y: Ints
@@ -164,7 +164,7 @@ class GroupReplay:
             self._in_order(batch)
 
     def _take_source(self, step: StageNest) -> int:
-        """Replay the reads of the model's input. Return how many bytes are converted to int8 in scratch memory."""
+        """Replay the reads of the model's input, and return how many bytes are converted to int8 in scratch memory."""
         nbytes, op, found = 0, step.op, []
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(op.inputs[k]) and rows and columns:
@@ -200,7 +200,7 @@ class GroupReplay:
                 self.arena.access(part)
 
     def _read(self, batch: StageIterations) -> None:
-        """Replay the reads of all iterations. A COPY reads only the bytes that it moves."""
+        """A COPY reads only the bytes that it moves."""
         step = batch.step
         if step.op.receives:
             return
@@ -231,7 +231,7 @@ class GroupReplay:
                     self.arena.access(moves)
 
     def _window(self, batch: StageIterations, place: Place, k: int) -> Pixels:
-        """Return the pixels of input `k` that the iterations read. Pixels at the border may be listed several times."""
+        """Return the pixels of input `k` that the iterations read, possibly with repeated pixels at the border."""
         top, bottom, left, right = (edge[batch.number] for edge in batch.step.windows[k])
         some = (bottom > top) & (right > left) & (left < place.seen.w)
         top, bottom, left, right = (edge[some][:, None, None] for edge in (top, bottom, left, right))
@@ -274,7 +274,7 @@ class GroupReplay:
             raise PlanError(f"{name}: the output overwrites tensor {place.tensor} before it is read")
 
     def _pixels(self, place: Place, pixels: Pixels, first: int = 0) -> tuple[Ints, Ints]:
-        """Return the arena addresses and the marks of pixels. Channels before the channel `first` are left out."""
+        """Return the arena addresses and the marks of pixels, from the channel `first` on."""
         stripe, y, x, _ = pixels
         if not len(y):
             return y, y
@@ -306,7 +306,7 @@ def _made(batch: StageIterations, width: int) -> Pixels:
 
 
 def _first_and_last(pixels: Pixels, width: int) -> Pixels:
-    """Return the first and the last access to each pixel. The accesses are listed in the order of their times."""
+    """Return the first and the last access to each pixel, in the order of their times."""
     number = pixels.y * width + pixels.x
     last = np.full(int(number.max(initial=-1)) + 1, -1)
     first = last.copy()

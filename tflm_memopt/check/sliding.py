@@ -27,7 +27,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 UNWRITTEN = -2
 """Identifies each row that was not written since the reset."""
 COMPUTED = 1 << 40
-"""Number that identifies the first computed row. All input rows have smaller numbers."""
+"""Number that identifies the first computed row, above the numbers of all input rows."""
 MEANS = ("MEAN", "AVERAGE_POOL", "SLIDING_SUM")
 """Kernels with exact sums, whose results do not depend on the order of the rows in a window."""
 
@@ -55,7 +55,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 class _Numbering:
-    """Gives each row of the last inferences a number. Each tensor has an array of shape (inferences, rows)."""
+    """Gives each row of the last inferences a number, in an array of shape (inferences, rows) for each tensor."""
 
     def __init__(self, graph: RowGraph, tensor: TensorId, arrived: Ints, known: _Known) -> None:
         self._known, self.tensors = known, {tensor: arrived}
@@ -69,7 +69,7 @@ class _Numbering:
             self._row_bytes[op.output] = op.writes.row_bytes
 
     def _needed(self, ops: Sequence[RowOp], most: int) -> Mapping[TensorId, int]:
-        """The last output needs rows of several inferences. Return their number for each tensor."""
+        """Return for each tensor the number of inferences whose rows the last output needs."""
         needed: dict[TensorId, int] = defaultdict(lambda: 1)
         for op in reversed(ops):
             for t in (*op.inputs, *([] if op.older is None else [op.older])):
@@ -163,8 +163,8 @@ class _Numbering:
         return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
-        """Give each computed row a number. Rows of an operator get the same number if their input rows are the same.
-        For each computed row, the last axis of `read` lists the input rows by their numbers.
+        """Give each computed row a number, which is the same for rows of an operator with the same input rows. For each
+        computed row, the last axis of `read` lists the input rows by their numbers.
         """
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]

@@ -1,10 +1,10 @@
 """Proves that operators find the right rows of earlier inferences, and receive the right rows from other devices.
 
 The replay of rolling buffers proves that an earlier inference kept every row that is read from a state. All inferences
-access the rows of a rolling buffer in the same order. From one inference to the next, only the place of the oldest row
-in the buffer changes. The replay of each buffer starts after a reset, and ends when new rows have filled the buffer
-twice. Later inferences repeat accesses that the replay has checked. The function check_outliving() proves that the
-operators ask for the right rows.
+access the rows of a rolling buffer in the same order, and only the place of the oldest row changes from one inference
+to the next. The replay of each buffer starts after a reset and ends when new rows have filled the buffer twice, because
+later inferences repeat the checked accesses. The function check_outliving() proves that the operators ask for the right
+rows.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -34,8 +34,7 @@ class _Event(NamedTuple):
     """Index of the accessed row: the first new row of an inference has index 0, and older rows have negative indices.
     """
     at: int
-    """Position in rows, counted from the oldest row. A negative position is counted from the end of the rolling buffer.
-    """
+    """Position in rows, counted from the oldest row or, if negative, from the end of the rolling buffer."""
     writes: bool = False
 
 
@@ -151,8 +150,8 @@ class StateReplay:
 def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that are no longer in the input.
 
-    Each inference adds the new rows to the sums and subtracts the rows that the new rows replace in the rolling buffer.
-    If the sums and the rolling buffer start at 0, each sum always equals the sum of the rows in the rolling buffer.
+    Each inference adds the new rows to the sums and subtracts the rows that they replace, so the sums always equal the
+    sums of the rows in the rolling buffer.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:
@@ -180,9 +179,9 @@ def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
 def check_outliving(graph: RowGraph) -> None:
     """Raise PlanError if an operator reads, keeps or exchanges other rows than the model's operator.
 
-    A window over kept and new rows must be as high and wide as TFLM's window. After the last window, no further window
-    may fit into the new rows. The state must keep the last rows of the window's input. Each message must carry a row of
-    a tensor to the same row of the receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
+    A window over kept and new rows must be as high and wide as TFLM's window. No further window may fit into the new
+    rows. The state must keep the last rows of the window's input. Each message must carry a row of a tensor to the same
+    row of the receiver's tensor. Windows of models with a sliding input are checked in sliding.py.
     """
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
@@ -224,8 +223,8 @@ def _without_views(model: Graph, tensor: TensorId) -> TensorId:
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """Return an error message if the operator's window differs from TFLM's window, or if a further window fits into the
-    new rows. Return "" for a correct window.
+    """Return an error message if the windows differ from TFLM's or another window fits into the new rows, and otherwise
+    "".
     """
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h

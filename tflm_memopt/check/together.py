@@ -85,9 +85,7 @@ def _said(row: MessageRow | None) -> str:
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
-    """Return the number of a device that waits forever, or None. A connection stores at most as many bytes as the
-    argument `room` states.
-    """
+    """Return the number of a device that waits forever if each connection stores at most `room` bytes, or None."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True

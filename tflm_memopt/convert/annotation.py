@@ -52,7 +52,9 @@ def read_sound(data: bytes) -> Model:
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form. Operators that TFLM's own kernels run stay unchanged, byte for byte."""
+    """Return the model's canonical form, in which operators that TFLM's own kernels run are unchanged, byte for
+    byte.
+    """
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})
@@ -109,9 +111,7 @@ def _explained(
 
 
 def activations_only(graph: Graph) -> Graph:
-    """Return the graph without the outputs that are constants or variables. TFLM needs no activation memory for
-    constants and variables.
-    """
+    """Return the graph without the outputs that are constants or variables, which need no activation memory in TFLM."""
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 

@@ -37,9 +37,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare the constants of a rewritten model with those of the original model. The argument `changes` lists the
-    changed inputs and outputs.
-    """
+    """Compare the constants of a rewritten model with those of the original model."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -94,8 +92,8 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """If the input slides, yield several graphs, from the graph in which the most layers keep rows to the graph in
-    which the fewest do. At the end, yield the unchanged graph.
+    """If the input slides, yield several graphs, in which fewer and fewer layers keep rows, and at last the unchanged
+    graph.
     """
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # raised if the user gave the wrong original model
@@ -109,8 +107,8 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Maps the hash of constants to the indices of the original operators that have these constants."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """For an operator whose output channels are divided among devices, the channels at which the parts end. The key is
-    the operator's index.
+    """For an operator (by its index) whose output channels are divided among devices, the channels at which the parts
+    end.
     """
 
     @cached_property
@@ -153,8 +151,8 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original operator whose constants differ least from the constants of `op`. Also return the number
-        of differences in each array.
+        """Return the original operator whose constants differ least from the constants of `op`, and the number of
+        differences in each array.
         """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         channels = program.tensors[op.output].channels
@@ -242,8 +240,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _copied(ops: Sequence[RowOp]) -> Mapping[TensorId, set[TensorId]]:
-    """For each operator without constants, map the output to a set: the output itself, and all tensors from which the
-    output's values come.
+    """Map the output of each operator without constants to itself and to all tensors from which its values come.
 
     A program may copy values between two operators that are directly connected in another program.
     """
@@ -279,9 +276,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
 
 
 def _wrong_constants(before: Graph, old: Op, after: Graph, op: Op) -> list[Tensor] | None:
-    """Return the constants of `op` that differ from the constants of `old`. Return None if no constants can be
-    compared.
-    """
+    """Return the constants of `op` that differ from the constants of `old`, or None if no constants can be compared."""
     if len(old.inputs) != len(op.inputs):
         return None
     pairs = [

@@ -204,14 +204,14 @@ class Conversion:
 
     @property
     def original_macs(self) -> int:
-        """Number of multiply-accumulates of the original model's row operators. With `--ops builtin`, number of
-        multiply-accumulates of all operators.
+        """Number of multiply-accumulates of the original model's row operators or, with `--ops builtin`, of all
+        operators.
         """
         return self.rows.macs if self.rows and self.options.ops == BUILTIN else self.whole.macs
 
     @property
     def folded(self) -> float:
-        """Compute factor F of a plan that computes no value twice. F is below 1 if dead channels are removed."""
+        """Compute factor F of a plan that computes no value twice, which is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
@@ -304,9 +304,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return conversions for a sliding window, cheapest first. The conversions differ in how many layers keep
-        rows.
-        """
+        """Return conversions for a sliding window, cheapest first, which differ in how many layers keep rows."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -315,8 +313,8 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the total size of an arena that contains the whole input. Return None unless the arena is smaller
-        than the arena of `chosen`.
+        """Return the total size of an arena that contains the whole input, or None unless it is smaller than the arena
+        of `chosen`.
         """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes

@@ -33,8 +33,8 @@ from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Instructions that each of two cores executes in addition to its share of a single core's instructions, counted on
-Cortex-M33 (benchmarks/two_cores.py). NEST is for advancing to an iteration, SET_UP is for beginning the core's part of
-the iteration, and BARRIER is for a barrier.
+Cortex-M33 (benchmarks/two_cores.py). For each iteration, the core takes NEST instructions to find the iteration and
+SET_UP instructions to begin its part; a barrier takes BARRIER instructions.
 """
 STACKS = 1872, 1776
 """Maximum number of stack bytes of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
@@ -162,7 +162,7 @@ def _memories(chosen: Converted) -> answers.MemoriesReport:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a plan of the frontier. The argument `on` is the board whose free memory is reported."""
+    """Describe a plan of the frontier."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

@@ -128,8 +128,8 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, tuple[Conversion, Converted]]]:
-    """For each choice of flags that the user may add to the command line, yield the flags, the conversion with the
-    flags, and the first plan of that conversion.
+    """For each set of flags that the user may add, yield the flags, the conversion with the flags, and its first
+    plan.
     """
     here = conversion.options.input
     may_stream = here == IN_ARENA and not conversion.options.speeds  # Two cores do not support a streamed input.
@@ -150,9 +150,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield the command-line options of the first plan that fits on another board, if one fits. The argument `plans`
-    maps command-line options to the resulting plan.
-    """
+    """Yield the command-line options of the first plan that fits on another board, if one fits."""
     for flags, there in plans.items() if limits.board else ():
         if replace(limits, board=None).fit(there.arena, there.firmware) and (
             names := [*for_boards(there.arena, there.firmware)]
@@ -208,8 +206,8 @@ def critical(placed: Sequence[tuple[Buffer, int]]) -> list[Buffer]:
     """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
     Figure 4.10).
 
-    The buffers form stacks from the top of the layout to its bottom. In a stack, each buffer lies directly on another
-    buffer that is live at the same time.
+    The buffers form stacks from the top of the layout to its bottom, in which each buffer lies on another one that is
+    live at the same time.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

@@ -36,7 +36,7 @@ VAIN = 2
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return the limits of tiled groups, with the techniques of `without` switched off. Return None if tiled groups are
+    """Return the limits of tiled groups, with the techniques of `without` switched off, or None if tiled groups are
     switched off.
 
     Raises UsageError for unknown techniques.
@@ -86,7 +86,7 @@ class Plans:
 
     @cached_property
     def inputs(self) -> int:
-        """Number of bytes of all inputs together. TFLM keeps all inputs in the arena at the same time."""
+        """Number of bytes of all inputs together, which TFLM keeps in the arena at the same time."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
@@ -129,8 +129,8 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the least activation memory and at most `macs` multiply-accumulates. If `macs` is below
-        `least_macs`, plans may have `least_macs` multiply-accumulates.
+        """Return the plan with the least activation memory and at most `macs` (but at least `least_macs`)
+        multiply-accumulates.
 
         The search first tries large sets of repeated operators, because large sets promise the most gain. If VAIN sets
         of repeated operators bring no gain, the search tries only plans without repeated operators.

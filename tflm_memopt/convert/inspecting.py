@@ -43,9 +43,7 @@ def inspect(
 def inspection(
     given: Loaded, source: Model, annotated: AnnotatedGraph, abi: Abi, whose: Library, *, int8_interface: bool = False
 ) -> Inspection:
-    """The argument `whose` is the library whose kernels run the original model. The argument `int8_interface` tells
-    whether the rewritten model has an int8 interface.
-    """
+    """The argument `whose` is the library whose kernels run the original model."""
     graph, arena, nbytes = source.graph, predict(source, abi, library=whose), len(given.data)
     needs = firmware_of(source, nbytes)
     rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}

@@ -1,7 +1,6 @@
 """Chooses plans by estimated instructions or time.
 
-A plan that computes more pixels at once takes more bytes and fewer instructions. The functions of the module make plans
-with several tile widths, and compare the plans.
+A plan that computes more pixels at once takes more bytes and fewer instructions.
 """
 
 import itertools
@@ -36,18 +35,14 @@ TILED_COST = 1.5
 whole row.
 """
 STEP = 1 / 32
-"""When a plan gets more memory to compute more pixels in a call, its memory grows in steps. A step is at most STEP
-times as large as the head of the arena.
-"""
+"""To compute more pixels in a call, a plan's memory grows in steps of at most STEP times the head of the arena."""
 STEEP = 1.2
 """If a plan still costs more than STEEP times as much as a neighbouring plan, more plans in between are tried."""
 SMALL_STEP = STEP / 8
-"""If the costs of two plans differ by more than the factor STEEP, memory grows in smaller steps. A step is then at most
-SMALL_STEP times as large as the head of the arena.
-"""
+"""The smaller steps for plans whose costs differ by more than the factor STEEP."""
 LEAP = 1 / 4
-"""A plan's arena may also grow to the mean of the smallest and the largest arena, if the arena grows by at most LEAP
-times the size of the plan's head.
+"""A plan's arena may grow to the mean of the smallest and the largest arena, if the growth is at most LEAP times the
+plan's head.
 """
 LESS = 0.9
 """Each plan with slow memory gets the fast memory of the previous plan, multiplied by LESS."""
@@ -56,7 +51,7 @@ Planning = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Costed:
-    """A plan with its cost. The plan is checked and lowered when first needed."""
+    """A plan with its cost, which is checked and lowered when first needed."""
 
     conversion: Conversion
     planned: Planned
@@ -109,9 +104,7 @@ def costed(conversion: Conversion, planned: Planned, table: Table, known: Conver
 
 
 def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
-    """Return `plan` with its cost. Return None if a plan in `known` has neither a higher cost nor a larger arena than
-    `plan`.
-    """
+    """Return `plan` with its cost, or None if a plan in `known` has neither a higher cost nor a larger arena."""
     new = costed(form, form.planned(plan), table)
     cost = price(new)
     return None if any(price(other) <= cost and _excess(other, new) <= 0 for other in known) else new
@@ -129,8 +122,8 @@ def _excess(one: Costed, other: Costed) -> int:
 
 
 def _cheapest_first(found: Iterable[Costed], price: Price) -> list[Costed]:
-    """Return plans from cheapest to most expensive. A plan is left out if its arena is at least as large as the arena
-    of a cheaper plan.
+    """Return plans from cheapest to most expensive, without plans whose arena is at least as large as the arena of a
+    cheaper plan.
     """
     kept: list[Costed] = []
     for plan in sorted(found, key=lambda c: (price(c), c.plan.head)):
@@ -159,7 +152,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions for a few widths of tiles. The widths are 2 to PACKED_PIXELS - 1 pixels."""
+    """Return conversions for tiles of 2 to PACKED_PIXELS - 1 pixels."""
     tiles, family = conversion.options.tiles, TARGETS[conversion.options.target]
     if tiles is None or tiles.tile > 1 or family not in FAST_TILES:
         return ()
@@ -185,15 +178,13 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    If plans of adjacent tile widths differ much in price, plans with narrower tiles are tried, too. If prices of
-    adjacent plans still differ much, plans without recompute are added, although the arenas of these plans are larger.
-    If two neighbouring plans still differ much, memory between the two plans grows in smaller steps. The plan with the
-    least memory gets faster variants of its groups in the same memory.
+    Between plans whose prices differ much, plans with narrower tiles, without recompute or with more memory are tried,
+    too. The plan with the least memory gets faster variants of its groups in the same memory.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Sort the plans by price, and return each plan together with the next slower plan. Plans with more than `most`
-        multiply-accumulates are ignored.
+        """Sort the plans of at most `most` multiply-accumulates by price, and return each plan together with the next
+        slower plan.
         """
         known = (c for c in found if c.plan.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
@@ -225,7 +216,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
     """Return by how many bytes the head of the plan `slower` may grow without reaching the arena of the plan `faster`.
-    The result is a rising list, whose steps are at most `step` times as large as the head.
+    The numbers rise in steps of at most `step` times the head.
     """
     room, size = _excess(faster, slower), slower.plan.head
     parts = 1 + math.ceil(room / (step * size)) if room > step * size else 1
@@ -289,7 +280,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
-    """Yield plans that use slow memory, without recompute. Each plan needs less fast memory than the previous plan."""
+    """Yield plans that use slow memory, without recompute, each with less fast memory than the previous plan."""
     each, total = _forms_for(conversion, slow), conversion.once.arena.total - 1
     for _ in range(MOST_SLOW):
         found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
@@ -300,9 +291,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the kind of cost that the user requested. If the cost of some operators is unknown, return a simpler kind
-    of cost.
-    """
+    """Return the kind of cost that the user requested, or a simpler kind if the cost of some operators is unknown."""
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and not_counted(conversion, table):
@@ -329,7 +318,7 @@ def demand_counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans that keep the limit of multiply-accumulates. A plan with a higher price needs less RAM."""
+    """Return plans that keep the limit of multiply-accumulates, with less RAM for a higher price."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
     return _undominated((c for c in found if c.plan.macs <= most), price)
@@ -463,7 +452,6 @@ def _choose_in_time(
 
 
 def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
-    """The argument `found` has the plans of a frontier, in ascending order of instructions."""
     return next((c for c in reversed(found) if keeps(c, limits)), None)
 
 

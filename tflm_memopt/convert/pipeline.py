@@ -1,4 +1,4 @@
-"""Defines the steps of the conversion. Each step is a function without side effects."""
+"""Defines the steps of the conversion, which are functions without side effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -76,8 +76,8 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the graph with the annotations that the planner needs. The argument `ops` is the value of the option
-    `--ops`. The argument `whole` is the reason why TFLM runs all operators, or None.
+    """Return the graph with the annotations that the planner needs. The argument `whole` is the reason why TFLM runs
+    all operators, or None.
     """
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
@@ -115,8 +115,8 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph in which operators have the best packed kernels of the target. Operators whose input is outside
-    the arena keep unpacked kernels.
+    """Return the graph in which operators have the best packed kernels of the target, except for operators with an
+    input outside the arena.
     """
     wanted = family(target)
     source = graph.source.tensor if graph.source else None

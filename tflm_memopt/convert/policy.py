@@ -33,7 +33,7 @@ NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Unneeded TFLM kernels count as saved flash if a rewrite saves at least the fraction LITTLE of the arena."""
+"""Fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
 ROOM = 4_000
 """The arena of a plan for faster packed kernels may exceed the least arena by ROOM bytes."""
 SHARE = 1.2
@@ -128,9 +128,7 @@ def _decide(task: ConversionTask, planning: by_instructions.Planning) -> Decisio
 
 
 def _original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Return the error for an unchanged model that may exceed the time limit. The argument `why` is the reason why the
-    model stays unchanged.
-    """
+    """Return the error for an unchanged model that may exceed the time limit."""
     if taken is None:
         what, hint = "the original model's run time is unknown", "omit --time-limit"
     else:
@@ -213,10 +211,8 @@ def _on_board(
     task: ConversionTask, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
     """Return a pair: the plan with the smallest product of arena and time, and a faster plan or None. The chosen plan
-    must not be slower than the original. The chosen plan must save at least half as much RAM as the plan of the
-    argument `least`. The search tries the plan of the argument `least`, the plan of whole rows, and then all plans of
-    explore(). If all plans are slower than the original, the chosen plan's arena may be at most SLOWER times as large
-    as the arena of a generic program.
+    must not be slower than the original, and must save at least half as much RAM as the plan `least`. The search tries
+    the plan of the argument `least`, the plan of whole rows, and then all plans of explore().
     """
     asked = task.asked
 
@@ -249,9 +245,7 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the smallest plan that is not slower than the original. If all plans are slower than the original, return
-    the fastest plan.
-    """
+    """Return the smallest plan that is not slower than the original or, if all plans are slower, the fastest plan."""
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:
@@ -293,8 +287,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with those limits of tiled groups that suit the target.
 
     Packed kernels are slow on single pixels. A plan with packed kernels computes whole rows and all channels at once if
-    the arena grows by at most ROOM bytes. A plan for ESP-NN may also compute single pixels instead of whole rows. The
-    arena of a plan for ESP-NN may be SHARE times as large as the least arena.
+    the arena grows by at most ROOM bytes. A plan for ESP-NN may also compute single pixels instead of whole rows.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -342,10 +335,10 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
     """Return the RAM that a rewrite saves and the flash that it adds.
 
-    A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash. TFLM kernels that the model
-    no longer needs may stay in the firmware for other models. Unneeded TFLM kernels count as saved flash only if the
-    rewrite saves at least the fraction LITTLE of the arena. The argument `arenas` has the sizes of the arena in bytes
-    before and after the rewrite.
+    A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash. TFLM kernels that only the
+    original model needs may stay in the firmware for other models, so they count as saved flash only if the rewrite
+    saves the fraction LITTLE of the arena. The argument `arenas` has the sizes of the arena in bytes before and after
+    the rewrite.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

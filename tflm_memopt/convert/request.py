@@ -40,8 +40,8 @@ TFLM_CORE = "cortex-m4"
 EXPLORING = 10
 """Factor by which explore() multiplies the effort of the planner."""
 LEAST_SHARE = 0.2
-"""A model for two cores must get at least the fraction LEAST_SHARE of each core's time. If a share is smaller, two
-cores are not faster than one core.
+"""A model for two cores must get at least the fraction LEAST_SHARE of each core's time, because two cores are otherwise
+not faster than one core.
 """
 
 
@@ -242,8 +242,8 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
 def _speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return for each core the fraction of the core's time that the model gets. Return None if the model runs on one
-    core. Raises UsageError for bad options.
+    """Return for each core the fraction of the core's time that the model gets, or None if the model runs on one core.
+    Raises UsageError for bad options.
     """
     if cores == 1:
         if share is not None:

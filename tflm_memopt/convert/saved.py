@@ -25,12 +25,10 @@ def files(
     folder: Path = Path(),
     original: Path | None = None,
 ) -> dict[str, bytes]:
-    """Return the content of each file by name. The result begins with the model's files and ends with the report's
-    page.
+    """The result begins with the model's files and ends with the report's page.
 
-    The argument `labels` has the names of the first output's values. The argument `inputs` has the input arrays of a
-    stored inference. The report's page names the folder of the files, `folder`, and the path of the original model,
-    `original`.
+    The argument `labels` has the names of the first output's values. The report's page names the folder of the files,
+    `folder`, and the path of the original model, `original`.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

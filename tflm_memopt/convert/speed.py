@@ -77,8 +77,8 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the number of instructions of the original model with CMSIS-NN. Return None if TFLM still runs some
-    operators after the rewrite.
+    """Return the number of instructions of the original model with CMSIS-NN, or None if TFLM still runs some operators
+    after the rewrite.
     """
     return None if builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
@@ -95,9 +95,7 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time of an inference before and after the rewrite. The argument `done` is the work of the custom
-    operators in the chosen plan.
-    """
+    """Return the time of an inference before and after the rewrite."""
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 
@@ -164,8 +162,8 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator in milliseconds, by the operator's key. The result has 0 for an
-    operator whose time is unknown.
+    """Return the longest time of each row operator in milliseconds by the operator's key, or 0 if the time is
+    unknown.
     """
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
@@ -178,7 +176,7 @@ def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock |
 
 
 def builtin_ops(conversion: Conversion) -> list[Op]:
-    """Return the operators with a cost that TFLM runs. A model without any row operator returns no operators."""
+    """Return the operators with a cost that TFLM runs, or none for a model without any row operator."""
     if conversion.rows is None:
         return []
     builtins = {node.op for node in conversion.rows.builtins}

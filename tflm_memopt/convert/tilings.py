@@ -36,7 +36,7 @@ class Tilings:
         self.whole, self.options = whole, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Function that plans a model with a set of tiled chains. The planner searches only briefly for the plan."""
+        """Function that plans a model with a set of tiled chains, after a short search."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
@@ -110,9 +110,7 @@ class _Weight:
 
 
 _Kind = tuple[Callable[[Graph, Op], Sequence[Op]], Callable[[Graph, Sequence[Op]], Iterator[Tiling]]]
-"""A function that finds a chain from the chain's first operator, and a function that yields several divisions of the
-chain.
-"""
+"""Two functions: one finds the chain that begins with an operator, and the other yields divisions of the chain."""
 
 
 def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
@@ -133,7 +131,7 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Return the number of live bytes during each operator. Tensors that share bytes are counted once."""
+    """Return the number of live bytes during each operator, where tensors that share bytes count once."""
     graph = stored(graph)
     sizes, across = tensor_sizes(graph), living_through(graph, lives_of(graph))
     alive = ((node, {*node.inputs, *node.outputs, *t}) for node, t in zip(graph.builtins, across, strict=True))

@@ -41,8 +41,8 @@ def verify(
     of the model. Several inferences may be stacked along the first axis. The argument `steps` is for models with state:
     the number of consecutive inferences, and the number of inferences after which the state is reset. The argument
     `how` selects TFLM's official wheel or this package's kernels. By default, the wheel is used on systems that have a
-    wheel. The argument `c` is the path of the rewritten model's C module: a folder or the file NAME.c. With the
-    argument `c`, the C module is also compared.
+    wheel. The argument `c` is the path of the rewritten model's C module (a folder or the file NAME.c), which is also
+    compared.
 
     Raises InterfaceError if the models cannot be compared. Raises ModelError if a model cannot be read, if the original
     cannot be run, or if the program of a rewritten model is damaged. Raises

@@ -1,4 +1,4 @@
-"""Chooses layers whose weights are copied from flash to the arena. The copies are made when the layer's group begins.
+"""Chooses layers whose weights are copied from flash to the arena when the layer's group begins.
 
 Without a copy, each iteration of a layer reads its weights from flash. The copied weights are stored in bytes of the
 arena that are free while the group runs. Only int8 convolutions and dense layers can read their weights from the arena.
@@ -16,8 +16,8 @@ ALIGN = 16
 
 
 def copying(planned: Planned, head: int, waits: FlashWaits | None = None) -> Plan | None:
-    """Return a plan for one core that copies weights to free bytes in the arena's first `head` bytes. Return None if
-    there is nothing to copy.
+    """Return a plan for one core that copies weights to free bytes in the arena's first `head` bytes, or None if there
+    is nothing to copy.
 
     The argument `waits` describes how long the core waits for the flash. If `waits` is None, the plan copies the
     weights of every operator that reads its weights at least twice.

@@ -1,4 +1,4 @@
-"""Encodes records of a program as bytes and decodes them. The file format/fields.py has the types of fields.
+"""Encodes records of a program as bytes and decodes them.
 
 The constants of a program are stored after its tables: weights, biases, scales and moves.
 """
@@ -33,12 +33,9 @@ SHARED = 256
 
 
 class ConstantPool:
-    """Aligned constants. Equal constants are stored once. A constant that is a part of a larger constant needs no bytes
-    of its own.
-    """
+    """Aligned constants, of which equal ones are stored once, and parts of larger ones need no bytes of their own."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """The argument `expected` has constants that will be added later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()
@@ -153,9 +150,7 @@ class RecordReader:
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """Maps a record type to a function with the arguments `numbers` and `context`. The function returns the shapes of
-    the arrays of a record.
-    """
+    """Maps a record type to a function (numbers, context) that returns the shapes of the record's arrays."""
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]
@@ -199,7 +194,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores the field. A field that is not stored has its default value."""
+    """Return whether the record stores the field, which otherwise has its default value."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):
@@ -208,6 +203,6 @@ def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """Return the class of a field's value, without None. For `tuple[int, ...] | None`, the class is tuple."""
+    """Return the class of a field's value, without None: tuple for `tuple[int, ...] | None`."""
     some = next(one for one in get_args(kind) if one is not type(None)) if isinstance(kind, UnionType) else kind
     return get_origin(some) or some

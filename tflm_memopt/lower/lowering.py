@@ -240,7 +240,6 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """The argument `nests` maps the output tensor of each operator of the group to the operator's loop nest."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
@@ -313,8 +312,8 @@ def constant_operand(op: RowOp) -> ProgramTensor | None:
 
 def program_op(op: RowOp, inputs: Sequence[int], output: int, constant: int = 0, **fields: Any) -> ProgramOp:
     """Return the record of an operator without packed weights. The argument `fields` has values that replace the usual
-    values of the record's fields. The arguments `inputs`, `output` and `constant` are indices of tensors in the
-    program. An operator without a constant operand ignores `constant`.
+    values of the record's fields. The arguments `inputs`, `output` and `constant` (unused without a constant operand)
+    are indices of tensors in the program.
     """
     at = op.constant.position if op.constant else len(inputs)
     access = (Access(),) if op.scatters else op.access

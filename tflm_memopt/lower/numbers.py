@@ -29,9 +29,7 @@ CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators that have no constants, or whose constants are divided among devices. Constants of operators of
-these kinds are not compared.
-"""
+"""Kinds of operators whose constants are not compared, because the operators have none or divide them among devices."""
 
 
 class ConstantForm(NamedTuple):

@@ -116,9 +116,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """For each operand, return four numbers: the left shift and the scale (m2, c and e). The scale of the output
-    follows.
-    """
+    """For each operand, return the left shift and the scale (m2, c and e), and then return the scale of the output."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)
@@ -137,8 +135,8 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts for four channels at a time. Unused channels get
-    multiplier 0 and shift -1.
+    """Return biases, multipliers and shifts for four channels at a time, with multiplier 0 and shift -1 for unused
+    channels.
     """
     return _int32(_mve_scales(channels, -len(channels) % QUAD).reshape(-1, QUAD, 3).transpose(0, 2, 1))
 
@@ -174,16 +172,14 @@ def rvv_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def esp_depthwise(filters: NDArray[np.int8], channels: NDArray[np.int64]) -> Packed:
-    """Pad the channels to whole vectors of ESP-NN. Unused channels get weights 0, multiplier 0 and shift -1."""
+    """Pad the channels to whole vectors of ESP-NN with weights 0, multiplier 0 and shift -1."""
     more = esp_channels(filters.shape[1:3], len(filters)) - len(filters)
     padded = np.pad(filters, ((0, more), (0, 0), (0, 0), (0, 0)))
     return Packed(rvv_weights(padded), esp_scales(channels, more))
 
 
 def esp_scales(channels: NDArray[np.int64], more: int = 0) -> NDArray[np.int32]:
-    """Return all biases, then all multipliers, then all shifts. The argument `more` is the number of unused channels,
-    which come last.
-    """
+    """Return all biases, then all multipliers, then all shifts, with `more` unused channels at the end."""
     return _int32(_mve_scales(channels, more).T)
 
 

@@ -1,6 +1,6 @@
 """Determines which optional parts of the C library a program needs.
 
-The header of a program lists the needed parts of the library. A library that lacks one of the parts rejects the
+The header of a program lists the needed parts of the library, and a library that lacks one of the parts rejects the
 program. The emitted C code contains only the parts that the emitted programs list.
 """
 

@@ -95,7 +95,7 @@ class ColumnWindowRecord:
     """A rolling buffer of pixels, which holds some adjacent rows of a tiled tensor."""
 
     offset: U32
-    """Number of bytes between the tensor's base and the column window."""
+    """Offset of the column window from the tensor's base, in bytes."""
     depth: U32
     """Number of pixels for which the rolling buffer has room."""
     rows: U16
@@ -125,9 +125,7 @@ class ProgramTensor:
     """
 
     offset: U32
-    """Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use the field
-    `offset`.
-    """
+    """Offset of the tensor from its base, in bytes. A tensor with column windows does not use the field `offset`."""
     height: U16
     """Number of rows of the whole tensor."""
     width: U16

@@ -41,7 +41,7 @@ STREAM_STATE = (2,)
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
     """Return the rewritten model as bytes. The argument `tree` is the original model, to which the given changes were
-    made. The function replaces the operators of `tree`.
+    made.
     """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)

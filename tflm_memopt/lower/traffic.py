@@ -1,8 +1,7 @@
 """Counts how many bytes an inference moves from and to slow memory, and how many bytes of constants it reads.
 
-An iteration of one channel group reads only the constants of this channel group. An iteration for all channels reads
-all constants of its operator. Weights that a program copies to the arena are read once. The test
-tests/counted_traffic.py counts the bytes that a running program reads.
+An iteration of one channel group reads only the constants of this channel group. Weights that a program copies to the
+arena are read once.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """How many bytes custom operators move in an inference. Bytes that TFLM's own kernels move are not counted."""
+    """How many bytes custom operators move in an inference, without the bytes that TFLM's own kernels move."""
 
     slow_read: int = 0
     slow_written: int = 0
@@ -45,7 +44,6 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """The argument `copied` is the number of bytes of weights that the program copies to the arena."""
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # Each iteration reads only one row of the constants.
         return len(iterations) * op.writes.row_bytes

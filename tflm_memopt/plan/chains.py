@@ -46,9 +46,7 @@ class TensorLives:
     made: Mapping[TensorId, int]
     """Index of the first node that writes a tensor, or -1 for an input of the model."""
     read: Mapping[TensorId, int]
-    """Index of the last node that reads a tensor. The value of a model output is the number of nodes, as if an
-    additional last node read the output.
-    """
+    """Index of the last node that reads a tensor, or of the node after the last one for a model output."""
 
     def before(self, tensor: TensorId, number: int) -> bool:
         return self.made.get(tensor, number) < number

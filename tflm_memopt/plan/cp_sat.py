@@ -25,8 +25,7 @@ NAME = "ortools.sat.python.cp_model"
 def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without its functions for pandas.
 
-    Importing pandas takes as long as planning a small model. The returned copy of the module has two empty classes in
-    place of pandas.
+    Importing pandas takes as long as planning a small model.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 
@@ -48,7 +47,7 @@ def load() -> ModuleType:
 
 @contextlib.contextmanager
 def _bound_to_itself() -> Iterator[None]:
-    """Bind CP-SAT to its own symbols if TensorFlow is loaded. CP-SAT crashes if it uses TensorFlow's symbols."""
+    """Bind CP-SAT to its own symbols if TensorFlow is loaded, because CP-SAT crashes with TensorFlow's symbols."""
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
         return

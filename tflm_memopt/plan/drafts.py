@@ -29,7 +29,7 @@ class Draft:
     """Maps a pair (lower, upper) of indices of buffers to the minimum distance between the two buffers in bytes."""
     most_alive: int = 0
     group: tuple[int, Candidate] | None = None
-    """Index of the region, and the operators of the group. None stands for an operator of TFLM."""
+    """Index of the region, and the operators of the group, or None for an operator of TFLM."""
 
     def keys(self) -> list[tuple[Role, int]]:
         return [(h.role, h.key) for h in self.buffers]

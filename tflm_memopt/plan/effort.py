@@ -1,6 +1,5 @@
-"""Limits the effort of planning. Effort is counted in work, not in time, so that every machine makes the same plan.
-
-The unit of work is a second on a core of about 2.6 GHz.
+"""Limits the effort of planning. Effort is counted in work, so that every machine makes the same plan; the unit is a
+second on a core of about 2.6 GHz.
 """
 
 from __future__ import annotations
@@ -115,9 +114,7 @@ class Budget:
             self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether more than `seconds` seconds are left. If fewer seconds are left, record that `part` was
-        shortened.
-        """
+        """Return whether more than `seconds` seconds are left, and if not, record that `part` was shortened."""
         if self.left > seconds:
             return True
         self.spent.cut_short[part] = None
@@ -136,9 +133,7 @@ LEAST_TOLD = 2.1
 def tell_time_left(
     progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float
 ) -> None:
-    """Tell the remaining time after each search, estimated from the remaining work and the speed so far. The argument
-    `layouts` is the time limit of the exact layouts of a plan, in seconds.
-    """
+    """Tell the remaining time after each search, estimated from the remaining work and the speed so far."""
     found = 0
 
     def groups_found() -> None:

@@ -22,8 +22,7 @@ LONGEST_PERIOD = 1024
 REPEAT_BYTES = 4
 """Size in bytes of a loop in the program, without the loop's body."""
 SKIP_BYTES = 5
-"""Size in bytes of the loop code of an iteration that skips stripes. An iteration that skips no stripe takes one byte.
-"""
+"""Size in bytes of the loop code of an iteration that skips stripes; any other iteration takes one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 
 
 def loops_of(stages: Ints, skips: Ints) -> Loops:
-    """Return loops that run the iterations `stages` in order. Before iteration i, the loops skip `skips[i]` stripes.
+    """Return loops that run the iterations `stages` in order, and skip `skips[i]` stripes before iteration i.
 
     >>> loops_of(np.array([0, *[0, 1] * 4, 1]), np.zeros(10, dtype=np.int64))[1:]
     (Repeat(times=4, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))
@@ -151,7 +150,7 @@ class _Finder:
 
 
 def loop_codes(loops: Loops, _: Any = None) -> bytes:
-    """Encode loops as loop codes of a program. The function loops_at() decodes loop codes."""
+    """Encode loops as loop codes of a program, which loops_at() decodes."""
     codes = bytearray()
     for item in loops:
         if isinstance(item, Repeat):

@@ -29,8 +29,8 @@ class LoopNest:
     """Number of columns of a tile, or 0 for all columns."""
     channel_groups: int = 1
     sums: bool = False
-    """Whether all channel groups add to the same int32 sums. After the last channel group, the sums are converted to
-    pixels.
+    """Whether all channel groups add to the same int32 sums, which are converted to pixels after the last channel
+    group.
     """
 
     @property
@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if each row is computed once. A negative index stands for a row above the tensor."""
+        """First row of stripe 0 if each row is computed once, or a negative index for a row above the tensor."""
         return -(-self.end % self.advance)
 
 
@@ -71,8 +71,8 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripes in which an operator computes `row`. The argument `stripe` has the stripes in which the
-        next operator reads the row.
+        """Return the stripes in which an operator computes `row`, which the next operator reads in the stripes
+        `stripe`.
         """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 

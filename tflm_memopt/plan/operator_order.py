@@ -1,9 +1,9 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
 A group consists of consecutive operators, so the order decides which operators can form a group. The first order is the
-model's own order. A second order has the fewest live bytes at its peak. A third order completes each branch before the
-next branch begins. In an order that differs from the model's order, all operators between two builtin operators form
-one region.
+model's own order, a second has the fewest live bytes at its peak, and a third completes each branch before the next
+branch begins. In an order that differs from the model's order, all operators between two builtin operators form one
+region.
 """
 
 from collections import defaultdict
@@ -38,14 +38,13 @@ class Task:
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Operators to reorder, given in a valid order. Tensors that no operator makes are live from the start."""
+    """Operators to reorder, given in a valid order, where tensors that no operator makes are live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of operators without a common tensor. In each pair, the first operator must run before the second operator.
-    """
+    """Pairs of operators without a common tensor, of which the first must run before the second."""
     across: int = 0
     """Number of bytes that are live all the time."""
 
@@ -173,7 +172,7 @@ class _Space:
         self.steps = 0
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next. If one operator is certainly best, return only that operator."""
+        """Return the operators that can run next, or only one operator if it is certainly the best."""
         done, ready, alive = state
         found = []
         for i in bits(ready):
@@ -218,8 +217,8 @@ def _order(last: Mapping[int, int], done: int) -> tuple[int, ...]:
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return up to three operator orders that are worth planning. With a streamed input or several devices, only the
-    model's own order is possible.
+    """Return up to three operator orders that are worth planning, or only the model's own order with a streamed input
+    or several devices.
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)

@@ -52,9 +52,8 @@ class Buffer:
 
     role: Role
     key: int
-    """For weights, the field `key` is the index of the operator's output. For counters and scratch, the field `key` is
-    the index of the plan step. For all buffers except weights, counters and scratch, the field `key` is the index of a
-    tensor.
+    """Index of the operator's output for weights, of the plan step for counters and scratch, and of a tensor for all
+    other buffers.
     """
     nbytes: int
     first: int = 0
@@ -117,9 +116,7 @@ class Stage:
     """Indices of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Order of the iterations over the output. For an operator that adds up its input rows, the iterations are over the
-    input.
-    """
+    """Order of the iterations over the output or, for an operator that adds up its input rows, over the input."""
     at_once: int = 1
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
     pixels: int = 0
@@ -128,9 +125,7 @@ class Stage:
     """
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes, or 0 if the operator runs row by row. The argument `of_group` is the
-        number of stripes of the group.
-        """
+        """Return the operator's number of stripes, or 0 if the operator runs row by row."""
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:
@@ -234,7 +229,7 @@ class Plan:
     """Chains of TFLM's builtin operators that run in parts."""
     states: tuple[PlacedState, ...] = ()
     pauses: tuple[int, ...] = ()
-    """Moments at which other models may run, in ascending order. A moment is stated as a number of iterations."""
+    """Moments at which other models may run, as numbers of iterations in ascending order."""
     shardings: tuple[GroupSharding, ...] = ()
     """Division of each group between two cores, or an empty tuple for one core."""
     wide: bool = False

@@ -41,9 +41,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that is left for layouts."""
 SPILL_TRIES = 4
-"""How many layouts with tensors in slow memory are tried. After each failed layout, the limit for the bytes of a group
-is lowered.
-"""
+"""How many layouts with tensors in slow memory are tried, each with a lower limit for the bytes of a group."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or the fraction REVERSED_GAIN of the head."""
 KEPT_TRACES = 4
@@ -162,10 +160,8 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan with the least use of slow memory. The plan computes nothing twice, and needs at most `limit`
-        bytes of fast memory.
-
-        Return None if every plan needs more than `limit` bytes.
+        """Return the plan with the least use of slow memory that computes nothing twice and needs at most `limit` bytes
+        of fast memory, or None.
         """
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
@@ -235,8 +231,8 @@ class Planner:
         return self._with_loops(self._in_batches(found, drafts, budget))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with faster variants of its tiled groups. The head of the new plan has at most `head` bytes.
-        Return None if another planner made the plan.
+        """Return the plan with faster variants of its tiled groups, and with a head of at most `head` bytes. Return
+        None if another planner made the plan.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -328,7 +324,6 @@ class Planner:
         return all(self._placer.bound(draft) < top for draft in backward.values())
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """`reversibles` maps the index of a plan step to the step in reversed row order, if this order is possible."""
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
@@ -429,9 +424,7 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order. The first planner keeps the order of the model. The argument
-    `spent` records the planning time.
-    """
+    """Return a planner for each promising operator order, of which the first keeps the order of the model."""
     spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, spent)
@@ -448,8 +441,8 @@ def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None 
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """For each planner, yield the best plan of at most `macs` multiply-accumulates. If a plan in `known` is equally
-    good, yield that plan.
+    """For each planner, yield the best plan of at most `macs` multiply-accumulates, or an equally good plan in
+    `known`.
     """
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
@@ -467,8 +460,8 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference. A region's state begins with the indices of the oldest rows, and
-    the buffers follow.
+    """Return the buffers that outlive an inference, after the indices of the oldest rows at the beginning of a region's
+    state.
     """
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]

@@ -2,7 +2,7 @@
 
 Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
 padding and are computed again in each inference. If an operator reads all rows, the rows are first joined in one
-tensor. If two branches meet, both branches get as many edge rows as the branch with more edge rows.
+tensor. Branches that meet get equally many edge rows.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Impossible(Exception):
 
 
 class Slid(NamedTuple):
-    """A tensor. Each inference computes only the newest rows of the tensor."""
+    """A tensor, of which each inference computes only the newest rows."""
 
     whole: Rows
     new: int

@@ -1,9 +1,8 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
-A channel that always holds its zero point adds nothing to a convolution's sums. A channel that always holds some value
-other than its zero point adds a constant to all sums. The constant can become part of the bias if no window covers
-padding. A channel that no operator reads is not computed. Only tensors inside a region lose channels, since TFLM sees
-all other tensors.
+A channel that always holds its zero point adds nothing to a convolution's sums. A channel that always holds some other
+value adds a constant to all sums, which can become part of the bias if no window covers padding. A channel that no
+operator reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -228,7 +227,7 @@ class _Narrowing(Parts):
 
 
 def _inputs_of(weights: Tensor, read: Bools) -> NDArray[Any]:
-    """Return a filter's values for some input channels. A dense layer may have several weights per channel, one for
+    """Return a filter's values for some input channels; a dense layer may have several weights per channel, one for
     each pixel.
     """
     values = np.asarray(weights.data).reshape(*weights.shape[:-1], -1, len(read))[..., read]

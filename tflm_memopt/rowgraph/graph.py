@@ -95,9 +95,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The order in which a kernel reads and writes bytes, in numbered steps. In each step, the kernel reads before it
-    writes.
-    """
+    """The order in which a kernel reads and writes bytes, in numbered steps, each of which reads before it writes."""
 
     last_read: NDArray[np.int64]
     """For each input byte, the last step that reads the byte, or -1 if no step reads the byte."""
@@ -155,7 +153,7 @@ class RowGraph:
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """Maps a tensor to its space, unless operators read the tensor in the arena."""
+        """Maps each tensor outside the arena to its space."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)
@@ -191,8 +189,8 @@ def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
 
 
 def with_rows(shape: tuple[int, ...], height: int, rows: int) -> tuple[int, ...] | None:
-    """Return a tensor's shape after the number of rows has changed from `height` to `rows`. Return None if the first
-    axis with more than one element does not count rows.
+    """Return a tensor's shape after the number of rows has changed from `height` to `rows`, or None if the first axis
+    with more than one element does not count rows.
 
     >>> with_rows((1, 8, 6, 3), 8, 2), with_rows((1, 48, 3), 8, 2)
     ((1, 2, 6, 3), None)

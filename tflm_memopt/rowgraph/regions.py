@@ -1,8 +1,8 @@
 """Selects regions: the largest sets of supported operators that can become one custom operator.
 
-No path of the graph may leave a region and return to it, because a region runs as one operator. On each path from the
-inputs to an operator, the changes from an unsupported to a supported operator are counted. The level of an operator is
-the largest count on any path to the operator. Connected operators of equal level form a region.
+No path of the graph may leave a region and return to it, because a region runs as one operator. The level of an
+operator is the largest number of changes from an unsupported to a supported operator on any path from the inputs to the
+operator. Connected operators of equal level form a region.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -164,8 +164,7 @@ def _assemble(
 
 
 def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
-    """Yield indices of nodes in topological order. Of several possible nodes, the node with the smallest key comes
-    first.
+    """Yield indices of nodes in topological order, with the smallest key first among several possible nodes.
 
     >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
     [2, 0, 1]
@@ -183,8 +182,7 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of operators (Op.index) that must stay in the given order, because both use the same variable.
 
-    An operator with one variable affects only this variable. An operator without a known variable is assumed to affect
-    all variables.
+    An operator with one variable affects only this variable, and an operator without a known variable may affect all.
     """
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)

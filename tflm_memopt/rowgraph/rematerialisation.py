@@ -27,9 +27,7 @@ class Choice:
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates of the repeated operators. In a result of choices(), the number of
-    multiply-accumulates is for the whole model.
-    """
+    """Number of multiply-accumulates of the repeated operators or, in a result of choices(), of the whole model."""
     bound: int
     """Number of bytes of complete tensors that RAM must hold when a gate's multiplication starts. If there are several
     gates, the number is for the gate that needs the most bytes.
@@ -37,8 +35,8 @@ class Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return choices of operators that may run twice. The first choice repeats no operator, and each later choice saves
-    RAM and costs time.
+    """Return choices of operators that may run twice, from no repeated operator to the least RAM and the longest
+    time.
     """
     seen = _Seen(graph, sizes)
     late = {graph.ops[key].output for key, _ in seen.late_readers}

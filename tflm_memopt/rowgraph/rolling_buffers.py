@@ -48,8 +48,8 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Replace states by rolling buffers where possible, and return the graph. The writer of a state runs after all
-    operators that read the state.
+    """Replace states by rolling buffers, whose writers run after all operators that read them, where possible, and
+    return the graph.
     """
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
@@ -78,7 +78,7 @@ class _Slice(NamedTuple):
 
 
 class GraphWork:
-    """A graph that is being changed. Each operator exists as an operator of TFLite and as a RowOp."""
+    """A graph that is being changed, with each operator as an operator of TFLite and as a RowOp."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph

@@ -85,7 +85,7 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """If the argument `padded` is true, layers with padding in time need not compute old rows again."""
+        """If the argument `padded` is true, layers with padding in time may keep old rows, too."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])

@@ -69,11 +69,10 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
-    """Return the operator, or an Unsupported if the last row of a tensor in `whole` is not read.
+    """Return the operator, or an Unsupported if the operator does not read the last row of an input in `whole`.
 
-    If the output of a step is not read, an LSTM skips the step and does not update its state. The function adds the
-    operator's output to `whole` if the operator is an LSTM. The function also adds the output if only the last output
-    row needs the last row of a tensor in `whole`.
+    If the output of a step is not read, an LSTM skips the step and does not update its state. The function adds to
+    `whole` each output whose last row must be read, so that an LSTM computes its last step.
     """
     y = np.arange(op.writes.h, dtype=np.int64)
     for k, t in enumerate(op.inputs):

@@ -1,4 +1,4 @@
-"""Verifies the row graph after each step that changes the graph. An error names the rule that the graph breaks."""
+"""Verifies the row graph after each step that changes the graph, and names the rule that the graph breaks."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -317,7 +317,7 @@ typedef struct {
  * tensor has `width` pixels. */
 typedef struct {
   union {
-    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. A tensor with column windows does not use the field `offset`. */
+    uint32_t offset; /* Offset of the tensor from its base, in bytes. A tensor with column windows does not use the field `offset`. */
     uint32_t constant; /* Offset of the tensor in the program, if `base` is TMO_PROGRAM_BASE. */
   };
   uint32_t channels; /* Number of bytes of a pixel, including all channel groups. */
@@ -350,7 +350,7 @@ typedef struct {
 
 /* A rolling buffer of pixels, which holds some adjacent rows of a tiled tensor. */
 typedef struct {
-  uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
+  uint32_t offset; /* Offset of the column window from the tensor's base, in bytes. */
   uint32_t depth; /* Number of pixels for which the rolling buffer has room. */
   uint16_t rows; /* Number of rows of a stripe that the column window holds. */
   uint8_t reserved_10[2];

@@ -39,8 +39,8 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _makers(producer: Member, reader: Member, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-    """Return the iterations of `reader` that read the tensor. For each iteration of `reader`, also return the
-    iterations of `producer` that write the pixels.
+    """Return the iterations of `reader` that read the tensor and, for each, the iterations of `producer` that write the
+    pixels.
     """
     (r0, r1), (c0, c1) = reader.rows(k, iteration), reader.columns(k, iteration)
     (reads,) = ((r1 > r0) & (c1 > c0)).nonzero()

@@ -76,7 +76,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 
 
 def least_buffer(trace: Trace, member: Member) -> Buffer:
-    """Return a rolling buffer. The rolling buffer may be too small if the trace lacks the last iterations."""
+    """Return a rolling buffer, which may be too small if the trace lacks the last iterations."""
     pixels, life, each = member.op.writes.w, lives(trace, member), member.iterations
     if not member.iterative:
         made, length = (each.x1 - each.x0)[life.iteration], trace.times
@@ -185,8 +185,8 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """In a tiled group, the output may overlap the input by whole pixels only. While a pixel is written, all bytes of
-    the buffer below the pixel therefore count as live.
+    """While a tiled group writes a pixel, all bytes of the buffer below the pixel count as live, so that the output
+    overlaps the input by whole pixels.
     """
     if not writer.stripes:
         return before_write
@@ -312,14 +312,12 @@ class Arrivals:
 
     depth: int
     pushed: Ints
-    """Positions of the iterations that wait for new rows. The first rows of the streamed input arrive before the group
+    """Positions of the iterations that wait for new rows, after the first rows, which arrive before the group
     starts.
     """
     last: int
     all_rows: bool
-    """Whether an iteration of the group reads the last input row. If no iteration reads the last row, the row arrives
-    after the group has run.
-    """
+    """Whether an iteration of the group reads the last input row, which otherwise arrives after the group has run."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

@@ -1,6 +1,6 @@
-"""Chooses the pauses of a model, which are moments between two iterations at which other models may run. The pauses are
-close enough together, and few bytes are live during a pause. The module also finds the bytes that a model occupies
-while the model is not running, such as outputs that the application reads.
+"""Chooses the pauses of a model: moments between two iterations, close enough together, at which few bytes are live and
+other models may run. The module also finds the bytes that a model occupies while the model is not running, such as
+outputs that the application reads.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -100,8 +100,8 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits for the live bytes of a pause, in ascending order. Under each limit, pauses at intervals of at
-        most `apart` are possible.
+        """Return limits for the live bytes of a pause, in ascending order, for pauses at intervals of at most
+        `apart`.
         """
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
@@ -127,7 +127,7 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return all moments at which a plan can pause. The argument `cost` has the time of each operator's iterations."""
+    """Return all moments at which a plan can pause."""
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0

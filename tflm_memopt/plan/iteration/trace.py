@@ -99,8 +99,8 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that the iterations compute. An iteration that only writes finished sums counts
-        as 0 pixels.
+        """Return the number of pixels that the iterations compute, or 0 for iterations that only write finished
+        sums.
         """
         each = self.iterations
         if self.nest.by_rows:
@@ -215,7 +215,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each number of the array encodes an operator and a request. The request EXECUTE runs an iteration of the
+    """Each number of the array encodes an operator and a request, of which EXECUTE runs an iteration of the
     operator.
     """
     iteration: Ints
@@ -261,9 +261,8 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of core 1's scratch memory in bytes while the operator runs, or 0 if core 1 has none.
 
-        Core 1's scratch for a depthwise operator follows the largest scratch of the group. The scratch of core 0
-        therefore never overlaps the scratch of core 1, and no core must wait. Core 1 runs no operator whose packing is
-        in ON_CORE_0.
+        For depthwise operators, core 1's scratch lies behind the largest scratch of core 0, so that no core waits for
+        the other. Core 1 runs no operator whose packing is in ON_CORE_0.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -386,7 +385,7 @@ def beginning(trace: Trace, most: int) -> Trace:
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of a group. The operator runs just before each request for its output."""
+    """Add an operator at the front of a group, which runs just before each request for its output."""
     demands, need = _demands(trace, member)
     several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
     first, end = _rows_at_once(member, demands, need) if several else member.batches
@@ -413,8 +412,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return the first row and the end row of each iteration's kernel call. One kernel call can compute several whole
-    rows. The first call may compute fewer rows, so that as many requests as possible end with the last row of a call.
+    """Return the first row and the end row of each iteration's kernel call. The size of the first call is chosen so
+    that as many requests as possible end at the end of a call.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)

@@ -1,4 +1,4 @@
-"""Counts the work of operators from their iterations. Repeated work is counted each time, and padding adds no work."""
+"""Counts the work of operators from their iterations, with repeated work each time, and without padding."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +27,7 @@ GROUP_START = 2
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator of the plan's groups in execution order. Operators that TFLM runs are not
-    included.
-    """
+    """Yield the work of each operator of the plan's groups in execution order, without operators that TFLM runs."""
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
@@ -48,7 +46,7 @@ class _Surroundings:
 
 
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
-    """Yield the work of each operator of a group. The copies of weights to RAM are not included."""
+    """Yield the work of each operator of a group, without the copies of weights to RAM."""
     made = frozenset(m.op.output for m in trace.members)
     around = _Surroundings(made, made - trace.wanted, trace.source.tensor if trace.source else None, is_reversed)
     for m in trace.members:
@@ -109,8 +107,8 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """Return the number of iterations of each kernel call. A kernel call ends if the next iteration is of another
-    operator. In a tiled group, a kernel call also ends at the end of a row.
+    """Return the number of iterations of each kernel call, which ends if the next iteration is of another operator. In
+    a tiled group, a kernel call also ends at the end of a row.
     """
     starts = at[1:] - at[:-1] != 1
     if m.stripes:

@@ -16,9 +16,6 @@ SHORT = 16
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
-    """The argument `runs` has the number of rows that each kernel call copies. The argument `by_row` is true if
-    tmo_copy_rows() copies the rows. The argument `rolling` is true if an operand is in a rolling buffer.
-    """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])
     counts, sizes = np.array([[move.count, move.nbytes] for move in moves]).T
@@ -31,7 +28,7 @@ def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rollin
     share = alone / max(1, n)
     whole = by_row and all(_is_whole(op, move) for move in moves)
     in_turn = not whole and (len(moves) > 1 or counts.max(initial=1) > 1 or _fills(op))
-    calls = (counts > 1) & (sizes > 1) & ((sizes < QUAD) | (sizes > SHORT))  # move_bytes() calls copy_piece()
+    calls = (counts > 1) & (sizes > 1) & ((sizes < QUAD) | (sizes > SHORT))
     nbytes = times * counts * sizes
     long = (sizes > SHORT) | (whole and share < 1)
     aligned = np.array([_in_words(op, move) for move in moves], dtype=bool)

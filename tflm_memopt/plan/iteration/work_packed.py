@@ -1,7 +1,4 @@
-"""Counts the loops of kernels with packed weights.
-
-Each function imitates a kernel in custom_ops/src to count the instructions that depend on shapes.
-"""
+"""Counts the loops of kernels with packed weights by imitating the kernels in custom_ops/src."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -329,7 +326,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
     window, each = w.op.window, stripes(w.out_channels)
     taps, whole = window.kernel_h * window.kernel_w, int((w.high == window.kernel_h).sum())
     pairs = whole * (int((w.wide == window.kernel_w).sum()) // 2) if w.rows else 0
-    # The kernel lists the taps of each clipped window. All unclipped windows of a row share one list of taps.
+    # The kernel lists the taps of each clipped window, and once the taps for all unclipped windows of a row.
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     passes = (w.pixels - pairs) * each
     return replace(

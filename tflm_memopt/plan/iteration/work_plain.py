@@ -1,7 +1,4 @@
-"""Counts the loops of kernels without packed weights.
-
-Each function imitates one kernel in custom_ops/src to count the instructions that depend on shapes.
-"""
+"""Counts the loops of kernels without packed weights by imitating the kernels in custom_ops/src."""
 
 from collections.abc import Iterator
 from dataclasses import replace

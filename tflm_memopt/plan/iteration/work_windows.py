@@ -89,7 +89,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """The array `at_once` has a 1 for each column whose complete window is copied together with other windows."""
+        """Columns that are copied together have a 1 in the array `at_once`."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 
@@ -102,7 +102,9 @@ def named(done: Work, *words: str) -> Work:
 
 
 def stripes(channels: int) -> int:
-    """Return how many times a kernel loops over the channels. Eight vector registers of 128 bits hold 32 sums."""
+    """Return how many times a kernel loops over the channels, 32 at a time (32 sums fit eight vector registers of 128
+    bits).
+    """
     return -(-channels // 32)
 
 

@@ -1,6 +1,6 @@
 """Chooses one plan for each of several models, so that all models fit the arena and run as often as required.
 
-The choice of plans is a problem from chapter 6 of Minakova's thesis. CP-SAT finds the optimum.
+The choice of plans is a problem from chapter 6 of Minakova's thesis, and CP-SAT finds the optimum.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -32,7 +32,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of indices of models that run on the same core. If `sets` is empty, all models run on one core."""
+    """Sets of indices of models that run on the same core, or () if all models run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         cp_model = cp_sat.load()
@@ -46,17 +46,13 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """The argument `busy` has the fraction of a core's time that each model takes, in millionths."""
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """For each model and core, return a variable that is 1 if the core runs the model.
-
-        The argument `busy` has the work of each model, and `whole` is at least the sum of all work.
-        """
+        """For each model and core, return a variable that is 1 if the core runs the model."""
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
         for number, members in enumerate(self.sets or [range(len(busy))]):

@@ -1,9 +1,9 @@
 """Assigns a byte offset to each buffer so that the arena is as small as possible.
 
-If two buffers are live together, their starts have a minimum distance. The minimum distance is the size of the lower
-buffer, or less if the buffers share memory row by row (plan/iteration/liveness.py). A heuristic places the largest
-buffers first, and places a buffer earlier if it exceeds a limit. If the arena exceeds the lower bounds, CP-SAT decides
-which buffer of each pair is lower.
+If two buffers are live together, the minimum distance of their starts is the size of the lower buffer, or less if the
+buffers share memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first, and places a
+buffer earlier if it exceeds a limit. If the arena exceeds the lower bounds, CP-SAT decides which buffer of each pair is
+lower.
 """
 
 from __future__ import annotations
@@ -34,19 +34,17 @@ PERSISTENCE = 2
 SEED = 20261120
 PAIR_SECONDS = 1e-7
 MODEL_SECONDS = 6e-5
-"""Estimated seconds for each constraint of CP-SAT's model. CP-SAT's own clock does not count the time before the
-search.
+"""Estimated seconds for each constraint of CP-SAT's model before the search, which CP-SAT's own clock does not
+count.
 """
 SOLVER_SECONDS = 2.2
 """Estimated seconds of real time for a second of CP-SAT's deterministic time."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops if it finds no better layout for some time. The time is PATIENCE seconds or the fraction PATIENT of the
-time limit, whichever is longer.
+"""CP-SAT stops if it finds no better layout for PATIENCE seconds or for the fraction PATIENT of the time limit,
+whichever is longer.
 """
 ARENA_ALIGN = 16
-"""Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of
-ARENA_ALIGN.
-"""
+"""Alignment of the arena's head in bytes, to which the sizes of equally good layouts round up."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """A layout whose search ran out of budget is not stored, because results must not depend on earlier calls."""
@@ -72,8 +70,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may run in either row order. The field `constraints` has no minimum distances of reversible groups.
-    """
+    """Groups that may run in either row order, whose minimum distances are not in the field `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         constraints, nbytes = dict(self.constraints), list(self.nbytes)

@@ -3,9 +3,8 @@
 For each division of the first operators, the search records the bytes of the largest group, and the number of
 multiply-accumulates. The search drops a partial division if another division of the same operators is at least as good
 in bytes and in multiply-accumulates. The search solves problems P1 and P2 of the paper on msf-CNN (section 5), on the
-graph of the paper's Figure 4. The search first estimates the size of a group by its peak of live bytes. For the groups
-of the best division, the search replaces the estimated sizes by the sizes of exact layouts, and then divides the region
-again.
+graph of the paper's Figure 4. The search estimates the sizes of groups by their peaks of live bytes, and then divides
+the region again, with exact layouts for the groups of the best division.
 """
 
 from __future__ import annotations
@@ -27,7 +26,9 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """At every position of a region, the search tries groups of up to SHORT operators."""
 SLACK = 16
-"""Before a search, RowGroups.in_all_orders() multiplies the limit in bytes by 1 + 1 / SLACK."""
+"""A search uses a limit that is larger by the fraction 1 / SLACK, so that a later call with a slightly higher limit
+needs no search.
+"""
 FUSING = 0.5
 """The search for groups of several operators that run row by row gets at least the fraction FUSING of the time
 budget.
@@ -54,8 +55,7 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. If
-    `low` is true, the field `spread` has the size of each group, largest first. If `low` is false, the field `spread`
-    has only the sum of the sizes.
+    `low` is true, the field has the size of each group, largest first, and otherwise only the sum of the sizes.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -69,8 +69,8 @@ class CutLabel:
 
 
 class RowGroups:
-    """Finds the groups of a region that run row by row. The element `by_end[n]` has the groups whose last operator is
-    `n - 1`.
+    """Finds the groups of a region that run row by row, by their last operator: `by_end[n]` has the groups up to
+    operator `n - 1`.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
@@ -108,7 +108,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # A later call with a slightly higher limit then needs no search.
+            limit += limit // SLACK
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -135,8 +135,8 @@ class Cuts:
         *,
         low: bool = False,
     ) -> None:
-        """The argument `settings` has the techniques for groups that compute tiles. If `settings` is None, groups
-        compute only whole rows.
+        """The argument `settings` has the techniques for groups that compute tiles, or is None if groups compute only
+        whole rows.
 
         If `low` is true, the search prefers many groups with few bytes to few groups with many bytes.
         """
@@ -205,9 +205,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add tiled variants of the largest group. The module tiles_any.py counts the bytes of the variants slowly but
-        exactly.
-        """
+        """Add tiled variants of the largest group, whose bytes the module tiles_any.py counts slowly but exactly."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -243,11 +241,10 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Divide each region so that its largest group needs as few bytes as possible. All groups together need at most
-    `macs` multiply-accumulates.
+    """Divide each region so that its largest group needs as few bytes as possible, with at most `macs`
+    multiply-accumulates in all groups.
 
-    The argument `bar` is the size of an existing plan in bytes. The search stops when every possible division needs at
-    least `bar` bytes.
+    The search stops when every possible division needs at least `bar` bytes, the size of an existing plan.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

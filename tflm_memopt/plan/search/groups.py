@@ -143,7 +143,7 @@ class Candidate:
     first: int
     last: int
     nbytes: int
-    """Peak of the group's live bytes in the arena. No layout of the group takes fewer bytes than the peak."""
+    """Peak of the group's live bytes in the arena."""
     macs: int
     stages: tuple[Stage, ...]
     stripes: int = 0
@@ -151,9 +151,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes parts of all its outputs in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether the group is reversed in the layout that needs `nbytes` bytes. In the layout of the whole plan, the group
-    may have the opposite row order.
-    """
+    """Whether the layout of `nbytes` bytes reverses the group; the whole plan may still run the group forwards."""
 
     @property
     def geometry(self) -> Candidate:
@@ -221,16 +219,16 @@ def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Can
 
 
 def _pixels(op: RowOp, scratch: int) -> int:
-    """Return for how many pixels `scratch` bytes are enough, but at least 1. Return 0 if `scratch` bytes are enough for
-    the usual number of pixels.
+    """Return for how many pixels `scratch` bytes are enough (at least 1), where 0 stands for the usual number of
+    pixels.
     """
     usual, one = op.scratch_bytes(op.writes.w), op.scratch_bytes(op.writes.w, pixels=1)
     return 0 if op.packing not in SCRATCH_VARIES or usual <= max(scratch, one) else max(1, scratch // one)
 
 
 def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Packed convolutions of the group may have scratch for fewer pixels than usual. Return the possible sizes of the
-    scratch in bytes.
+    """Return the possible sizes in bytes of the scratch of packed convolutions, which may have room for fewer pixels
+    than usual.
     """
     ops = [op for op in chain.ops[group.first : group.last] if op.packing in SCRATCH_VARIES]
     fewer = {op.scratch_bytes(op.writes.w, pixels=pixels) for op in ops for pixels in range(1, PACKED_PIXELS)}
@@ -380,8 +378,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is tried even if the time budget is used up. The argument `orders` is the number of operand
-    orders to try. The argument `turns` is the time budget for groups that compute parts of several outputs in turn.
+    The shortest group is tried even if the time budget is used up. The argument `turns` is the time budget for groups
+    that compute parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
@@ -423,8 +421,8 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak of live bytes. The peak does not include tensors that the group does not use. The function
-    stops when the peak reaches `enough` bytes, so the true peak may then be higher.
+    """Return a group's peak of live bytes, without tensors that the group does not use. The function stops when the
+    peak reaches `enough` bytes, so the true peak may then be higher.
     """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:

@@ -11,7 +11,7 @@ from tflm_memopt.plan.search.groups import Chain
 class Links:
     main: tuple[int, ...]
     operands: tuple[tuple[int, ...], ...]
-    """For each operator, the indices of its operands. The operand from the previous operator comes first."""
+    """For each operator, the indices of its operands, with the operand from the previous operator first."""
     linked: tuple[bool, ...]
     repeated: Mapping[TensorId, int]
     last_read: Mapping[TensorId, int]

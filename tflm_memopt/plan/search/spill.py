@@ -2,8 +2,8 @@
 
 A partial solution divides the first operators of the region into groups, and lists the tensors that are in slow memory
 after the groups have run. The cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and
-scratch are always in fast memory. The layout of a group with tensors in slow memory is computed as soon as the search
-finds the group. Groups without tensors in slow memory get a layout only in the best division.
+scratch are always in fast memory. A group with tensors in slow memory gets a layout as soon as the search finds the
+group, and any other group only in the best division.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places a group's buffers in fast memory, and returns their size. Buffers in slow memory are left out.
-"""
+"""Function that places a group's buffers in fast memory, without buffers in slow memory, and returns their size."""
 MOST_CHOSEN = 3
 """If a group has more than MOST_CHOSEN outputs, either all outputs or no outputs are in slow memory."""
 
@@ -78,7 +77,6 @@ class Spilling:
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """The argument `table` has the groups that end before each position of the chain."""
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}

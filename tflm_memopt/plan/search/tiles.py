@@ -42,7 +42,7 @@ def tiled_ending(
 
 
 def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, settings: Settings) -> Candidate:
-    """In a plan, stripe 0 is the first stripe of the group. In the search, stripe 0 is the first stripe with output
+    """In a plan, stripe 0 is the first stripe of the group, but in the search, stripe 0 is the first stripe with output
     rows.
     """
     nbytes, macs, trail = label

@@ -76,7 +76,7 @@ def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Return the loop nests of all operators, and the number of stripes. Return None if two readers of a tensor need
+    """Return the loop nests of all operators and the number of stripes, or None if two readers of a tensor need
     different numbers of rows per stripe. The argument `rows` has the rows per stripe of the operator at position
     `driver`. Operators after `driver` run when the output of `driver` is complete.
     """

@@ -131,7 +131,7 @@ def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: 
 @dataclass(frozen=True, slots=True)
 class RowCount:
     total: int
-    """Number of rows in all stripes. A row that is made twice is counted twice."""
+    """Number of rows in all stripes, where a row that is made twice counts twice."""
     most: int
     present: tuple[int, int]
     """Range of the rows that a stripe makes, counted from the first row of a complete stripe."""
@@ -175,8 +175,8 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return how many bytes a group's input and output need together if they overlap (min(b_In - b_Out) in vMCU,
     section 4).
 
-    The argument `tile` is the width of a tile. A width of 0 means that the group has no tiles. Each stripe then reads
-    all its inputs before it writes.
+    The argument `tile` is the width of a tile, or 0 for a group without tiles, whose stripes read all their inputs
+    before they write.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

@@ -7,8 +7,8 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe `m` computes `rows` rows of the tensor, which end before row
-    `m × advance + end`.
+    """A skip connection to a later ADD: stripe `m` computes `rows` rows of the tensor, which end before row `m ×
+    advance + end`.
     """
 
     tensor: TensorId
@@ -26,14 +26,12 @@ class State(NamedTuple):
     end: int
     advance: int
     first: int
-    """Index of the first stripe in which the operator computes rows. Stripe 0 computes the first rows of the group's
-    output.
+    """Index of the first stripe in which the operator computes rows, where stripe 0 computes the first rows of the
+    group's output.
     """
     stop: int
     stripe_rows: int
-    """Number of rows that a stripe has in the input of the next operator with sums. If no later operator has sums, the
-    number is for the group's output.
-    """
+    """Rows per stripe of the next tensor that sums are computed from or, if there is none, of the group's output."""
     sums: int
     """Bytes that the next operator with sums needs for its sums and for an output row, or -1 if no later operator has
     sums.
@@ -46,7 +44,7 @@ class State(NamedTuple):
     early: bool = False
     """Whether each channel group writes its own channels of all output pixels."""
     by_rows: bool = False
-    """True if tiles must have the full width of the tensor. Streamed rows and messages are whole rows."""
+    """True if tiles must have the full width of the tensor, like streamed rows and messages."""
 
 
 class Visit(NamedTuple):

@@ -41,7 +41,7 @@ MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that lie outside the feature map."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map. Feature maps with more than MOST_TILES tiles are computed row by row."""
+"""Maximum number of tiles of a feature map, above which the map is computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:

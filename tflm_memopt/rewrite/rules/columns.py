@@ -39,7 +39,7 @@ MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""For each transposed byte, an exchange of axes must save at least WORTH buffered bytes."""
+"""An exchange of axes must save WORTH buffered bytes for each byte that it transposes."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
