@@ -48,6 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_packed_networks: DSP,
             test_tiles_for_helium: ("m55",),
             test_single_pixels_of_few_channels: ONE,
+            test_the_last_tile_of_a_row_does_not_exceed_the_scratch: ONE,
             test_tiles_of_few_pixels: ONE,
             test_convolutions_of_few_channels: DSP,
             test_a_wrong_byte_is_seen: ONE,
@@ -296,6 +297,22 @@ def test_single_pixels_of_few_channels(core: Core, channels: int, most: int) -> 
 def test_tiles_of_few_pixels(core: Core) -> None:
     counted = [outcome.instructions for outcome in run(core, few_pixels())]
     assert all(n <= most for n, most in zip(counted, (4_013_000, 2_305_000, 3_242_000, 1_809_000), strict=True))
+
+
+def test_the_last_tile_of_a_row_does_not_exceed_the_scratch(core: Core) -> None:
+    """For tiles of four pixels, the scratch has room for the 252 input values of two pixels. The last tile of a row has
+    three pixels.
+    """
+    net = Net(3)
+    x = net.conv2d(net.input((1, 9, 7, 8)), 28, kernel=(3, 3))
+    model = net.model(net.conv2d(net.conv2d(x, 6, kernel=(3, 3)), 4, kernel=(3, 3)))
+    (by_reference,) = model_cases(rewrite(model, ConversionOptions(tiles=None, seconds=0))[0])
+    with forced(Settings(tile=4, group_channels=0), 1):
+        rewritten, planned = rewrite(model, ConversionOptions(target=PACKED_FOR, seconds=0))
+    (case,) = model_cases(rewritten)
+    (outcome,) = run(core, [replace(case, expected=by_reference.expected)])
+    assert {done.kernel for done in work(planned)} & {"DSP_CONV tiles", "DSP_CONV few tiles"}
+    assert outcome.right
 
 
 def few_channels(depthwise: bool, activations: str) -> Iterator[bytes]:
