@@ -77,7 +77,7 @@ void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weight
   part.out = left == FOUR ? job->out + eights : last;
   part.step = 0;
   part.channels = left > FOUR ? EIGHT : FOUR;
-  (left > FOUR ? tmo_mve_one_for(&part) : two_for(&part))(bytes, 0, weights + eights * part.turns * VECTOR, &part);
+  (left > FOUR ? tmo_mve_one_for(&part) : core_of_two(&part))(bytes, 0, weights + eights * part.turns * VECTOR, &part);
   if (left == FOUR) return;
   const int8_t *const row = last;
   copy(job->out + eights, &row, 1, 0, left, EIGHT);
