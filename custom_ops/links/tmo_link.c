@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Positions of the fields in a message's head, whose numbers are little-endian. The head has these fields in order: the bytes 'T' and 'M', the
- * sender, the receiver, the identity of the program, the number of the inference, the number of the message in the inference, the index of the
+/* Positions of the fields in a message's head. All numbers in the head are little-endian. The head has these fields in order: the bytes 'T' and 'M',
+ * the sender, the receiver, the identity of the program, the number of the inference, the number of the message in the inference, the index of the
  * tensor, the index of the row, the size of the row, the CRC of the row, and half of a CRC of all other fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
@@ -91,7 +91,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives a row directly into the arena, where no operator reads the row before all its bytes have arrived. */
+/* Receives a row directly into the arena. No operator reads the row before all bytes of the row have arrived. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {

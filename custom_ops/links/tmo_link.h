@@ -3,9 +3,9 @@
  * of this header.
  *
  * A message has a head of TMO_LINK_HEAD bytes and a row of a tensor. The head of a message names the program, the inference, the tensor and the row.
- * Both programs determine the order of the messages, so the receiver compares each message with the expected one. The run ends with an error status
- * if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages and messages of earlier inferences.
- * The next inference has a new number, so an error in one inference does not affect the next inference.
+ * The programs of the sender and the receiver state the order of the messages, so the receiver compares each message with the expected message. The
+ * run ends with an error status if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages and
+ * messages of earlier inferences. The next inference has a new number, so an error in one inference does not affect the next inference.
  *
  * A tmo_transport carries the bytes of messages to another device. A transport may deliver a message in several pieces. The code for links is C11,
  * allocates no memory and has no global variables. */
@@ -66,9 +66,9 @@ typedef struct {
   uint32_t sent, received; /* how many message bytes were sent and received since the call of tmo_link_open() */
 } tmo_link;
 
-/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The argument `first` is the number of
- * the first inference, which only device 0 uses. The argument `patience` is the number of milliseconds to wait for a row. After each restart, device
- * 0 must pass another value of `first`, so that the other devices detect the restart. */
+/* Initializes the connections of the device with the index `device`. The array `peers` has n_devices entries. The argument `patience` is the number
+ * of milliseconds to wait for a row. The argument `first` is the number of the first inference. Only device 0 uses the argument `first`. After each
+ * restart, device 0 must pass another value of `first`, so that the other devices detect the restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

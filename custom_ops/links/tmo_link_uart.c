@@ -19,7 +19,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return 1;
 }
 
-/* Waits until a byte arrives or, if `sends` is true, at most a millisecond. */
+/* Waits until a byte arrives, but at most `milliseconds` milliseconds. If the argument `sends` is true, the function waits at most one millisecond. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_uarts *const uarts = (const tmo_uarts *)context;
   tmo_uart *const link = link_to(uarts, peer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Returns the index of the source pixel at the centre of pixel i, if a row is scaled from `size` pixels to n pixels. */
+/* A row is scaled from `size` pixels to n pixels. Returns the index of the source pixel at the centre of pixel i. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }

@@ -97,7 +97,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the last operator of the group before operator `index` that writes the tensor, of which there may be several, or NULL. */
+/* Returns the last operator of the group before operator `index` that writes the tensor. Returns NULL if no operator before operator `index` writes
+ * the tensor. Several operators may have the same output tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {
@@ -107,7 +108,7 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
 }
 
 /* Checks one operand of an operator. If the operand has column windows or channel groups, it must be the output of an earlier operator in the same
- * group, with the same channel groups. */
+ * group. Both operators must have the same channel groups. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -213,7 +214,8 @@ static bool runs_whole(const tmo_checker *c, const tmo_group *group, uint32_t it
   return c->tensors[op->output].height == iterations;
 }
 
-/* Counts the iterations of a group's loops, whose order does not affect safety, because each iteration accesses only its own buffers. */
+/* Counts the iterations of a group's loops. The order of the iterations does not affect safety, because each iteration accesses only its own
+ * buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c, const tmo_group *group) {
   const uint32_t size = tmo_header_of(c->program)->size;
   if (group->loops >= size) return TMO_ERROR_TABLE;

@@ -47,7 +47,7 @@ static TMO_ALWAYS_INLINE void pair_four(const int8_t *from, int32_t *to) {
   to[1] = tmo_high_halves(first, last);
 }
 
-/* Copies n values, a multiple of 4, in the order of pair_four(). */
+/* Copies n values in the order of pair_four(). The number n must be a multiple of 4. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   const int32_t *const end = to + n / 2;
   if (n % 8 != 0) {
@@ -103,7 +103,7 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t at, uint32
   return n;
 }
 
-/* Copies all values under the window of a pixel, with 0 outside the input, from a list of the window's taps. */
+/* Copies all values under the window of a pixel, from a list of the window's taps. Values outside the input are 0. */
 TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
@@ -128,7 +128,7 @@ TMO_OWN_FRAME static void copy_values_s16(const wide_pixels *v, uint32_t start, 
   for (uint32_t n; start < end; start += n, to += 2 * n) n = copy_run(v, start, end - start, to);
 }
 
-/* Returns whether the taps of a window with one column are adjacent in memory, with `bytes` bytes each. */
+/* Returns whether the taps of a window with one column are adjacent in memory. Each tap takes `bytes` bytes. */
 static bool is_one_run(const tmo_window *window, uint32_t bytes) {
   for (uint32_t i = 1; i < window->count; ++i) {
     if (window->pixels[i] != window->pixels[i - 1] + bytes) return false;
@@ -177,7 +177,7 @@ TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const i
 
 static void write_rest(tmo_wide_job *job, uint32_t pixels) { write_quad(job, pixels, NULL); }
 
-/* Sets the `count` input rows of n adjacent values that a job multiplies, each `offset` bytes after an address in a list. */
+/* Sets the input rows that a job multiplies. Each of the `count` rows has n adjacent values, and begins `offset` bytes after an address in a list. */
 static TMO_ALWAYS_INLINE void set_rows(tmo_wide_job *job, const int8_t *const *rows, uint32_t count, uint32_t offset, uint32_t n) {
   job->rows = rows;
   job->count = count;
@@ -222,8 +222,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
 }
 
 /* Computes one output pixel, one part of the window after another. Callers use the function for windows with more than NARROW values, and for windows
- * that are copied part by part. If `rows` is NULL, the function copies the values, and otherwise reads `count` rows of n adjacent values. The weights
- * of two adjacent rows are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
+ * that are copied part by part. If `rows` is NULL, the function copies the values. Otherwise, the function reads `count` rows of n adjacent values.
+ * The weights of two adjacent rows are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
 TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
   enum { MOST = NARROW / 4 * 4 };
   const int8_t *const copy = (const int8_t *)v->x;

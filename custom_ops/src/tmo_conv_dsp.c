@@ -98,8 +98,9 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers the values of a pixel whose window is completely inside the input. Each row of the window has `taps` bytes, at least 3 and no multiple of
- * 4. In a long row, the last word overlaps the word before, and is shifted to drop the common bytes. */
+/* Gathers the values of a pixel whose window is completely inside the input. Each row of the window has `taps` bytes. The argument `taps` is at least
+ * 3, and is not a multiple of 4. In a long row, the last word begins with bytes that are already widened. A shift removes these bytes and appends
+ * zeros, whose weights are 0. */
 static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
   const uint32_t step = c->step, left = taps % 4, whole = taps - left;
   int16_t *to = c->at;
@@ -324,7 +325,7 @@ void tmo_conv_dsp_window(const tmo_kernel *k, const tmo_window *window, int8_t *
   }
 }
 
-/* Widens the bytes of two to four input pixels of at least four bytes, which are `step` bytes apart. */
+/* Widens the bytes of two to four input pixels, which are `step` bytes apart. Each pixel has at least four bytes. */
 static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
   const bool five = tmo_has_part(TMO_PART_DSP_PAIRS_5);
   if (pixels == 2) {
@@ -453,7 +454,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   }
 }
 
-/* Gathers the input values of the last pixels of two output rows of five pixels into one tile. */
+/* Gathers the input values of the last pixels of two output rows into one tile. Each row has five pixels. */
 static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
   const tmo_op *op = k->op;
   const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;

@@ -45,7 +45,8 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of output channels, of which the last one to three are copied from a buffer. */
+/* Computes two pixels with any number of output channels, four channels at a time. If fewer than four channels are left, their outputs are copied
+ * from a buffer. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -65,8 +66,8 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
 /* Computes one pixel with any number of output channels. The kernel computes eight channels at a time. If five to seven channels are left, the kernel
- * computes eight channels, and the outputs of the channels that are left are copied. If up to four channels are left, the pixel is computed twice,
- * as two pixels of four channels. */
+ * computes eight channels, and the needed outputs are copied from a buffer. If up to four channels are left, the kernel for two pixels computes four
+ * channels of the same pixel twice. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT, left = job->channels - eights;
   int8_t last[EIGHT];

@@ -101,8 +101,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes all output channels of a pixel, the first of which is element i of the output. The argument `some` is the largest number of channels that
- * are computed together, and the size of the array `sums`. The pointer `w` is the address of the first range's weights. */
+/* Computes all output channels of a pixel. The pixel's first channel is element i of the output. The argument `some` is the largest number of
+ * channels that are computed together, and the size of the array `sums`. The pointer `w` is the address of the first range's weights. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -114,8 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack, if they fit and
- * the copy saves time. */
+/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack. is_small()
+ * returns false if the bytes do not fit on the stack, or the copy would save no time. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -232,8 +232,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* The pixel's first channel is element i of the output. TFLM's function ConvPerChannel (kernels/internal/reference/integer_ops/conv.h) returns the
- * same values as conv(). */
+/* Computes one output pixel, whose first channel is element i of the output. TFLM's function ConvPerChannel
+ * (kernels/internal/reference/integer_ops/conv.h) returns the same values as conv(). */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

@@ -5,7 +5,7 @@
 #include "tmo/elements.h"
 #include "tmo/view.h"
 
-/* Copies 4 to 16 bytes as four words, which may overlap each other, so that all words are loaded before the first is stored. */
+/* Copies 4 to 16 bytes as four words, which may overlap each other. The function loads all words before it stores the first word. */
 static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_t second, uint32_t third, uint32_t last) {
   const int32_t words[4] = {tmo_int32_at(from), tmo_int32_at(from + second), tmo_int32_at(from + third), tmo_int32_at(from + last)};
   tmo_put_int32(to, words[0]);
@@ -14,7 +14,7 @@ static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_
   tmo_put_int32(to + last, words[3]);
 }
 
-/* Copies at least 16 bytes between aligned addresses, where the first 16 bytes at `from` must not overlap the bytes at `to`. */
+/* Copies at least 16 bytes between aligned addresses. The first 16 bytes at `from` must not overlap the bytes at `to`. */
 static TMO_ALWAYS_INLINE void copy_aligned(int8_t *to, const int8_t *from, uint32_t bytes) {
 #if TMO_UNALIGNED /* the last 16 bytes may overlap bytes that are already copied */
   const int8_t *const last = from + bytes - 16;
@@ -259,7 +259,7 @@ TMO_OWN_FRAME static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
 }
 
 /* Copies some bytes to each output row, and fills the remaining bytes of the rows. If one row ends where the next row begins, one call of
- * fill_bytes() fills both. */
+ * fill_bytes() fills the end of one row and the start of the next row. */
 TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
   int8_t *row = to->row, *next = row, *end = row;
@@ -280,15 +280,16 @@ TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, i
   fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
-/* Returns the address of row 0 of a tensor, or NULL unless the tensor is whole in the arena, with all rows adjacent in ascending order. */
+/* Returns the address of row 0 of a tensor. Returns NULL if the arena does not hold the whole tensor, or the rows are not adjacent in ascending
+ * order. */
 TMO_OWN_FRAME static int8_t *all_rows(const tmo_run_state *run, const tmo_tensor *t) {
   const bool whole = tmo_is_ascending(t) && t->depth >= t->height && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
   return whole ? (int8_t *)(uintptr_t)tmo_base_of(run, t) + t->offset : NULL;
 }
 
-/* Computes the output rows up to row `end` - 1, for an operator with one move, such as DEPTH_TO_SPACE, if access->div adjacent output rows have parts
- * of the same input row. The parts are equally far apart. Returns false without copying anything if the caller must copy the bytes with another
- * function. */
+/* Computes the output rows up to row `end` - 1 of an operator with one move, such as DEPTH_TO_SPACE. The bytes of access->div adjacent output rows
+ * are parts of the same input row, and the parts are equally far apart. Returns false without copying anything if the caller must copy the bytes with
+ * another function. */
 TMO_OWN_FRAME static bool copy_parts(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const tmo_access *const access = (const tmo_access *)tmo_constant(run->program, op->access);

@@ -110,7 +110,7 @@ TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of a row of an unpacked convolution that is not depthwise, where each pixel is a row with one column. */
+/* Computes some channels of a row of an unpacked convolution that is not depthwise. Each pixel is computed like a row with one column. */
 static void conv_channels(execution *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -141,7 +141,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's columns or channels of a row. */
+/* Computes this core's columns or channels of a row. The argument `own` is a copy of the operator, which the function may change. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;

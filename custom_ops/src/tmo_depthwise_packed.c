@@ -33,7 +33,8 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of groups of taps that cover the window, of which the last may extend beyond the last tap. */
+/* Returns the number of groups of taps that cover the window. A group has turn_of() taps. The last group of taps may extend beyond the window's last
+ * tap. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* The window begins in input column `start`. The function skips input rows that do not exist. */
@@ -232,7 +233,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes an output row whose windows have nine taps, together for all windows inside the input. */
+/* Computes an output row whose windows have nine taps. All output pixels whose windows are inside the input are computed together. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -255,7 +256,7 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
  * pixels. */
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
-/* Lists the input columns under a block of output pixels, beginning with column `start`, with padding for columns outside the input. */
+/* Lists the input columns under a block of output pixels, beginning with column `start`. Columns outside the input are listed as padding. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
@@ -272,7 +273,7 @@ TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Computes output rows whose windows have 3x3 taps, together for adjacent blocks whose input columns all exist. */
+/* Computes output rows whose windows have 3x3 taps. Adjacent blocks are computed together if all their input columns exist. */
 TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs, uint32_t n_rows) {
   const uint32_t channels = k->out_channels;
   tmo_dsp_blocks runs[BLOCK_RUNS];

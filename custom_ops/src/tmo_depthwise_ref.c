@@ -78,7 +78,8 @@ TMO_OWN_FRAME static void repeated_fours(const tmo_kernel *k, const tmo_window *
 }
 #endif
 
-/* The pixel's first channel is element i of the output. Output channel c reads input channel c / multiplier, rounded down. */
+/* Computes one output pixel of a depthwise convolution, whose first channel is element i of the output. Output channel c reads input channel c /
+ * multiplier, rounded down. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     for (uint32_t n, oc = 0; oc < k->out_channels; oc += n) {

@@ -18,7 +18,7 @@ enum {
   ESP_CACHED = 16384,     /* number of bytes of weights that stay in the cache while several pixels are computed */
 };
 
-/* Returns the number of biases that an operator has, after which the multipliers and then the shifts follow. */
+/* Returns the number of biases that an operator has. The multipliers follow the biases, and the shifts follow the multipliers. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }
@@ -194,8 +194,8 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies `columns` columns of an input row, from column `start` on, some of which may be outside the row. The channels that ESP-NN adds as padding
- * may have any values. */
+/* Copies `columns` columns of an input row, from column `start` on. Some of the copied columns may be outside the input row. The channels that ESP-NN
+ * adds as padding may have any values. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;

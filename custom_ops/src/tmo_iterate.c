@@ -478,7 +478,7 @@ TMO_OWN_FRAME static tmo_status gather_apart(const tmo_run_state *run, const tmo
   return TMO_OK;
 }
 
-/* Runs a GATHER operator up to column `end` - 1 of the current row or, in a group without tiles, up to row `end` - 1. */
+/* Runs a GATHER operator up to column `end` - 1 of the current row. In a group without tiles, runs the operator up to row `end` - 1. */
 static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const uint32_t y = run->current.row, bytes = out->channels;
@@ -624,8 +624,8 @@ TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   return true;
 }
 
-/* Returns how many rows of operand 0 each iteration reads, or 0 unless operand 0 is in one buffer and all iterations read the same rows of the other
- * operands. */
+/* Returns how many rows of operand 0 each iteration reads. Returns 0 if several buffers hold the rows of operand 0, or the iterations read different
+ * rows of another operand. */
 static uint32_t rows_that_move(const execution *f) {
   const tmo_op *const op = f->kernel.op;
   const tmo_access *const access = (const tmo_access *)tmo_constant(f->run->program, op->access);

@@ -80,8 +80,8 @@ TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_ker
 
 static TMO_ALWAYS_INLINE bool are_in_column(const tmo_iteration *a, const tmo_iteration *b) { return a->tile == b->tile && a->stripe == b->stripe; }
 
-/* Returns the number of output pixels, from index p on, that lie below each other in one column. The iterations of a stripe go down one column, and
- * then continue at the top of the next column. */
+/* Returns the number of output pixels that are below each other in one column, beginning with the pixel with the index p. The iterations of a stripe
+ * go down one column, and then continue at the top of the next column. */
 static TMO_ALWAYS_INLINE uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
   const tmo_iteration *const first = &a->iterations[p];
   uint32_t n = a->n - p;
@@ -145,7 +145,7 @@ static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t t
   }
 }
 
-/* Copies the input values of n pixels from the addresses of their taps of `bytes` bytes. */
+/* Copies the input values of n pixels from the addresses of their taps. Each tap has `bytes` bytes. */
 TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
   int16_t *tile = (int16_t *)k->scratch;
   if (bytes == 3) {
@@ -305,7 +305,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 /* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1. n must be at least 3. The array `grid` has the addresses of three
  * rows of six input pixels. */
 static void convolve_four(const tmo_kernel *k, const int8_t *const *grid, uint32_t n, int8_t **outs) {
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* The kernel always computes four pixels, and overwrites an unneeded pixel 3 with pixel 2. */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* The kernel always computes four pixels. If pixel 3 is not needed, pixel 2 overwrites pixel 3. */
   tmo_dsp_four(grid, outs, k->weights, k->out_channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);

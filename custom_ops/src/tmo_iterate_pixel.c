@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs iterations that compute one pixel, for which the address computation of tmo_iterate.c would take as long as the kernel. To save
- * time, the functions of this file set only the arguments that a kernel reads. */
+/* This file runs iterations that compute one pixel. For a single pixel, the address computation of tmo_iterate.c would take as long as the kernel. To
+ * save time, the functions of this file set only the arguments that a kernel reads. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
 
 #include "tmo/pixel.h"
 
-/* Returns the address of the pixel in row y and column x of a tensor for which is_plain() must be true. */
+/* Returns the address of the pixel of a tensor in row y and column x. The condition is_plain() must hold for the tensor. */
 static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
@@ -447,7 +447,7 @@ bool tmo_iterate_point_s16(const tmo_run_state *run, const tmo_op *op) {
   return true;
 }
 
-/* Adds a pixel of one operand to a pixel of the other operand, where a single row, column or channel is repeated. */
+/* Adds a pixel of one operand to a pixel of the other operand. An operand with only one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
@@ -481,7 +481,7 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Returns whether a function of this file supports the window of a packed operator. tmo_iterate.c runs convolutions for the DSP extension that
+/* Returns whether a function of this file supports the window of a packed operator. For the DSP extension, tmo_iterate.c runs convolutions that
  * compute whole rows with windows of several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);

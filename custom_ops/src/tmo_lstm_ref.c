@@ -62,8 +62,8 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* Computes one row of an LSTM. The operands of an LSTM are the input, the previous output, and the cells, of which the kernel overwrites the last
- * two. */
+/* Computes one row of an LSTM. The operands of an LSTM are the input, the previous output, and the cells. The kernel overwrites the previous output
+ * and the cells. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;

@@ -27,7 +27,7 @@ static int32_t add_column_s8(const tmo_kernel *k, const tmo_window *window, uint
   return sum;
 }
 
-/* Adds up the values of the left row; the argument `zero` holds the negated zero point in both halves of the word. */
+/* Adds up the values of the left row. The argument `zero` holds the negated zero point in both halves of the word. */
 static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   int32_t sum = 0;
   for (; values >= 4; values -= 4, x += 4) {
@@ -89,7 +89,7 @@ TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows,
   sums[3] = s3;
 }
 
-/* The function computes four output columns at once, of which the last four may include columns that were already computed. */
+/* The function computes four output columns at once. The last four columns may include columns that were already computed. */
 void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
   const int32_t zero = (int32_t)((uint32_t)(uint16_t)-k->op->input_zero_point[0] * 0x10001u), right_zero = k->op->input_zero_point[1];

@@ -9,7 +9,7 @@
 static TMO_ALWAYS_INLINE int32_t low_weight(int32_t byte) { return ((byte & 15) ^ 8) - 8; }
 static TMO_ALWAYS_INLINE int32_t weight_at(const int8_t *w, uint32_t i) { return i % 2 != 0 ? w[i / 2] >> 4 : low_weight(w[i / 2]); }
 
-/* Returns the sum of the products of n input bytes, which are `step` bytes apart, and n int4 weights from weight i on. */
+/* Returns the sum of the products of n input bytes and n int4 weights, beginning with weight i. The input bytes are `step` bytes apart. */
 static uint32_t products(const int8_t *x, uint32_t step, const int8_t *w, uint32_t i, uint32_t n, int32_t zero_point) {
   const ptrdiff_t next = (int32_t)step;
   uint32_t sum = 0;

@@ -144,8 +144,8 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
 
 #if TMO_TWINS
 
-/* Stores the outputs of a pair of channels, where `low` is the sum of the first channel, and `all` is the sum of the packed weights. A packed weight
- * is 256 times the second channel's weight plus the first channel's weight. */
+/* Stores the outputs of a pair of channels. The argument `low` is the sum of the first channel, and `all` is the sum of the
+ * products with packed weights. A packed weight is 256 times the second channel's weight plus the first channel's weight. */
 static void store_pair(const int32_t *scales, int32_t low, int32_t all, int8_t *y) {
   const int32_t sums[] = {low, (int32_t)((uint32_t)all - (uint32_t)low) >> 8};
   for (uint32_t k = 0; k < 2; ++k, scales += 3) y[k] = (int8_t)tmo_saturated_byte(scaled_arm(sums[k], scales[2], scales[3], scales[4]));

@@ -16,7 +16,7 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
   return is_mean(op) || !tmo_has_kind(TMO_OP_AVERAGE_POOL) ? tmo_mean : tmo_average_pool;
 }
 
-/* Computes output pixels of a pool that keeps no sums between iterations, each with the function `pool`. */
+/* Computes output pixels of a pool that keeps no sums between iterations. The function `pool` computes one pixel. */
 TMO_OWN_FRAME static void pool_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns, tmo_kernel_s8 *pool) {
   const tmo_op *const op = k->op;
   tmo_window v = *rows;
@@ -48,7 +48,7 @@ static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, 
   return greatest;
 }
 
-/* Adds four channels of adjacent pixels to four int16 sums, two each in the words `even` and `odd`. */
+/* Adds four channels of adjacent pixels to four int16 sums. The words `even` and `odd` have two of the sums each. */
 static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels) {
   for (; pixels > 0; --pixels, x += channels) {
     const int32_t word = tmo_word(x);
@@ -75,7 +75,7 @@ static TMO_ALWAYS_INLINE int32_t channels_at(const int8_t *x, uint32_t n) {
   return (int32_t)(n == 2 ? two : two | (uint32_t)(uint8_t)x[2] << 16);
 }
 
-/* Computes an output pixel of n channels, at most 3. */
+/* Computes an output pixel of n channels. The number n is at most 3. */
 static TMO_ALWAYS_INLINE void pool_few(const tmo_kernel *k, const tmo_window *v, uint32_t n, bool extreme, int8_t *out) {
   const uint32_t bytes = n * (tmo_reads_rows(k) ? v->columns : 1u), offset = v->offset;
   int32_t greatest = (int32_t)0x80808080u, even = 0, odd = 0;

@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter in the workspace that states which row or tile an operator computes next. The counter is the index of a row or, in a group with
- * tiles, a tmo_iteration, whose first field is the stripe. */
+/* Returns the counter in the workspace that states which row or tile an operator computes next. In a group without tiles, the counter is the index of
+ * a row. In a group with tiles, the counter is a tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint32_t number) {
   const size_t size = tmo_is_tiled(run->group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + run->group->counters + size * number);
@@ -192,8 +192,8 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
-/* Sets run->current to the operator's next iteration, after `skipped` skipped stripes. Operators of a damaged program may overwrite counters, so the
- * function returns false if the operator's counter is invalid. */
+/* Sets run->current to the operator's next iteration. The argument `skipped` is the number of stripes that the operator skips first. Operators of a
+ * damaged program may overwrite counters, so the function returns false if the operator's counter is invalid. */
 static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const tmo_nest *nest, const uint16_t *next, uint16_t skipped, bool is_tiled) {
   if (is_tiled) {
     run->current = *(const tmo_iteration *)(const void *)next;
@@ -258,8 +258,8 @@ static TMO_ALWAYS_INLINE void skip_to_last(tmo_run_state *run, uint32_t n) {
   }
 }
 
-/* Runs up to `most` iterations of a tiled operator that is alone in its loop, which compute adjacent tiles of a row. Returns the number of completed
- * iterations, or 0 if the caller must run the loop in another way. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
+/* Runs up to `most` iterations of a tiled operator that is alone in its loop. The iterations compute adjacent tiles of a row. Returns the number of
+ * completed iterations, or 0 if the caller must run the loop in another way. Returns UINT32_MAX after the error TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, const tmo_op *op, tmo_iteration *next, uint32_t most) {
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   const tmo_tensor *const t = nest.tensor;
@@ -302,8 +302,8 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
-/* Computes all rows of a group's only operator, in `iterations` iterations through the rows of the tensor `t`. Returns TMO_MORE or the status of the
- * inference. */
+/* Computes all rows of a group's only operator, in `iterations` iterations. The operator iterates through the rows of the tensor `t`. Returns
+ * TMO_MORE or the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status iterate_whole_group(tmo_run_state *run, const tmo_op *op, const tmo_tensor *t, uint32_t iterations) {
   tmo_status status = TMO_OK;
   run->current.row = run->current.stripe = run->current.channel_group = run->current.tile = 0;
@@ -338,8 +338,8 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run) {
   return iterate_whole_group(run, op, t, t->height);
 }
 
-/* Runs all iterations of a group with only one operator, which computes tiles. Returns TMO_MORE or the status of the inference. Returns NOT_RUN
- * without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
+/* Runs all iterations of a group with only one operator. Each iteration computes a tile. Returns TMO_MORE or the status of the inference. Returns
+ * NOT_RUN without running an iteration if a stripe has several rows, or the operator cannot compute whole rows. */
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run) {
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op];
   if (!tmo_iterates_rows(op) || tmo_is_message(op) || tmo_by_row(op)) return NOT_RUN;
@@ -406,9 +406,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. The loop must run no other operator (`alone`), or the next loop code
- * must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns UINT32_MAX after an error.
- * When the function returns, run->at points to the loop code of the last completed iteration. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must run no other operator. If `alone` is
+ * false, the next loop code must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
+ * UINT32_MAX after an error. When the function returns, run->at points to the loop code of the last completed iteration. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {

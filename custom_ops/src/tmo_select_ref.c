@@ -5,8 +5,8 @@
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* A row of an operand, with the distances in bytes between pixels (`pixel`) and between elements (`element`). If `pixel` or `element` is 0, all
- * output pixels or all elements read the same bytes. */
+/* A row of an operand. The fields `pixel` and `element` are the distances in bytes between pixels and between elements. If `pixel` or `element` is 0,
+ * all output pixels or all elements read the same bytes. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;

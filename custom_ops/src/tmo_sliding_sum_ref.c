@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file adds up the rows of a sliding window, whose sums the state keeps from one inference to the next. Each inference adds the new rows, and
+/* This file adds up the rows of a sliding window. The state keeps the sums from one inference to the next. Each inference adds the new rows, and
  * subtracts the rows that leave the window. */
 #include <stddef.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "tmo/packed.h"
 
-/* Input bytes whose products are added up for an output pixel. The field `runs` has a part for each kernel column, with a run of adjacent bytes in
- * each input row. */
+/* Input bytes whose products are added up for an output pixel. The field `runs` has a part for each kernel column. A part has a run of adjacent bytes
+ * in each input row. */
 typedef struct {
   tmo_runs runs;
   const int8_t *row;    /* weights of the kernel row that multiplies the first input row */

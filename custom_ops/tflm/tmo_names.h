@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Custom operators of a converted model have four names. The default name TMO_REGION is for an operator that runs a whole region of the model. With
- * the option `--op-per group`, each group of operators becomes a custom operator named TMO_CONV_2D, TMO_FULLY_CONNECTED or TMO_GROUP. The same
- * registration works for all four names. */
+/* A converted model can have custom operators with four names. By default, a custom operator runs a whole region of the model, and its name is
+ * TMO_REGION. With the option `--op-per group`, each group of operators becomes a custom operator named TMO_CONV_2D, TMO_FULLY_CONNECTED or
+ * TMO_GROUP. The same registration works for all four names. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 

@@ -72,7 +72,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable tensor that keeps data between two calls of Invoke(). */
+/* Returns the variable tensor that keeps data between two calls of Invoke(). A program has a variable tensor only if the program pauses, has a state,
+ * or takes a streamed input. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
@@ -117,7 +118,7 @@ bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   return SizeOf(tensor, 1, bytes);
 }
 
-/* Computes the size in bytes of an input or output of the region, or returns false if its type is unknown. */
+/* Computes the size in bytes of an input or output of the region, or returns false if this library does not know the tensor's type. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);

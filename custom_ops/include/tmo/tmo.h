@@ -46,8 +46,8 @@ const char *tmo_status_text(tmo_status status);
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* Checks whether this build of the library can run a program that was linked into the same firmware: alignment, version, core, sizes and available
- * kernels. A damaged program is not detected. */
+/* Checks whether this build of the library can run a program that was linked into the same firmware. tmo_check_build() tests alignment, version,
+ * core, sizes and available kernels, but does not detect a damaged program. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {

@@ -52,7 +52,7 @@ static inline bool tmo_has_source(const void *program) {
 /* Returns whether a tensor is the streamed or external input of the program, or a view of this input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Returns whether the rows of a tensor are messages between devices, which have no address on this device. */
+/* Returns whether the rows of a tensor are messages between devices. The rows of a message have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
@@ -77,7 +77,7 @@ static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO
 
 static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
 
-/* Returns the size of an element of the operator's input and output, which must have the same type, in bytes. */
+/* Returns the size in bytes of an element of the operator's input and output. The input and the output must have the same type. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
@@ -114,7 +114,8 @@ static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_par
 /* Returns whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums of channel groups. */
+/* Returns the number of passes over a stripe: one for each channel group, and one more if the operator adds up its channel groups. The additional
+ * pass writes the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
 /* Returns whether pass number `pass` over a stripe converts the sums to outputs. */
@@ -213,7 +214,7 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to the access record `a`, some of which may be outside the tensor. */
+/* Returns the rows that iteration y reads according to the access record `a`. Some of the returned rows may be outside the tensor. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -226,8 +227,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads, some of which may be outside the tensor. The operator must have access records instead of a
- * convolution window. */
+/* Returns the rows of operand k that iteration y reads. Some of the returned rows may be outside the tensor. The operator must have access records
+ * instead of a convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

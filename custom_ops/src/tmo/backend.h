@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With this header, esp-nn 1.1.1 or later (with the macro TMO_ESP_NN) or CMSIS-NN 7 or later (with the macro TMO_CMSIS_NN) computes convolutions. */
+/* With this header, a library of the chip's vendor computes convolutions. A build with the macro TMO_ESP_NN calls esp-nn 1.1.1 or later. A build with
+ * the macro TMO_CMSIS_NN calls CMSIS-NN 7 or later. */
 #ifndef TMO_BACKEND_H_
 #define TMO_BACKEND_H_
 

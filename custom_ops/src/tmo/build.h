@@ -118,7 +118,7 @@ static TMO_ALWAYS_INLINE bool tmo_has_kernel(const tmo_op *op) {
  * the code for the packing. */
 static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* Each macro TMO_CASE_... writes one case of a switch statement, which does nothing if the build lacks the kernel. */
+/* Each macro TMO_CASE_... writes one case of a switch statement. If the build lacks the kernel, the case does nothing. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

@@ -39,7 +39,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* call_plain_row() is not inlined, because it then needs no stack frame. */
+/* call_plain_row() is not inlined, so that it compiles to jumps and needs no stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If a program passes tmo_check(), the executor accesses no bytes outside its buffers. Each file of the validator includes this header first. The
  * file tmo_check.c checks tables, tmo_check_kind.c checks operands, tmo_check_packed.c checks constants of packed operators, and tmo_check_bytes.c
- * checks ranges of bytes. The validator computes sizes as uint32_t, where TMO_TOO_MANY stands for larger sizes.
+ * checks ranges of bytes. The validator computes sizes as uint32_t. The value TMO_TOO_MANY stands for a size that does not fit uint32_t.
  *
- * The validator does not detect wrong results, for example if a rolling buffer has too few rows, because the converter's checker detects them. */
+ * The validator does not detect wrong results. For example, the validator accepts a program whose rolling buffer has too few rows. The converter's
+ * checker refuses programs with wrong results. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
@@ -49,7 +50,8 @@ TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uin
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Returns whether the program contains a constant of `bytes` bytes at `offset`, where 0 stands for no constant. */
+/* Returns whether the program contains a constant of `bytes` bytes at `offset`. Returns false if `offset` is 0, because 0 stands for a missing
+ * constant. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Returns whether the program contains all weights of the operator. The argument `alignment` is at most TMO_ALIGNMENT. */
@@ -58,7 +60,7 @@ TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_
 /* Returns whether the program contains `n` words of 32 bits at `offset`. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
-/* Counts `n` array elements that the validator is about to read, and returns false above the validator's limit. */
+/* Counts `n` array elements that the validator is about to read. Returns false if the number of read elements would exceed the validator's limit. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;
@@ -67,7 +69,7 @@ static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
 
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* Checks the operands and constants of an operator, whose place in its group the caller must have checked. */
+/* Checks the operands and constants of an operator. The caller must have checked the operator's place in the group. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
 TMO_LINKAGE bool tmo_check_packed(tmo_checker *c, const tmo_operation *o);

@@ -39,8 +39,8 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
 
 #if TMO_CORE_DSP && defined(__thumb2__)
 
-/* The functions tmo_even_bytes() (bytes 0 and 2) and tmo_odd_bytes() (bytes 1 and 3) widen two bytes of `word` to int16, and add them to the two
- * int16 values in `to`. */
+/* The function tmo_even_bytes() takes bytes 0 and 2 of `word`, and tmo_odd_bytes() takes bytes 1 and 3. Each function widens its two bytes to int16,
+ * and adds them to the two int16 values in `to`. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
   if (__builtin_constant_p(to) && to == 0) {
     __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header declares the kernels of operators. Applications include only tmo/tmo.h.
  *
- * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls,
- * allocate no memory, and check no lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an input. Some
- * kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its output may
- * overlap an operand. An output that overlaps an operand must begin at or before the start of the operand, and the operand must not be broadcast. The
- * following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is
- * true. Kernels with two operands, and kernels whose output elements are not larger than their input elements, also read each element before they
- * write it. CONV writes the last byte of its output after it has read all inputs, so the last byte may overlap an input.
+ * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
+ * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
+ * input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
+ * output may overlap an operand. An output that overlaps an operand must begin at or before the start of the operand, and the operand must not be
+ * broadcast. The following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which
+ * tmo_only_limits() is true. Kernels with two operands also read before they write, and so do kernels whose output elements are not larger than their
+ * input elements. CONV writes the last byte of its output after it has read all inputs, so the last byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -219,10 +219,10 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* The input bytes under a window, as several runs of adjacent bytes, equally many in each part of the window. The weights for one run of bytes are
- * adjacent in memory. */
+/* The input bytes under a window, as several runs of adjacent bytes. All parts of a window have equally many runs. The weights for one run of bytes
+ * are adjacent in memory. */
 typedef struct {
-  const int8_t *const *at; /* pointer into a list of addresses, to the address of the first run's first pixel */
+  const int8_t *const *at; /* entry of a list of addresses: the address of the first pixel in the first run of bytes */
   uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
   uint16_t count;          /* number of runs in each part of the window */
   uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
@@ -243,7 +243,7 @@ typedef struct {
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
-/* Computes one output pixel from runs of int16 or float32 values, where all sizes in the struct tmo_runs are numbers of elements, not bytes. */
+/* Computes one output pixel from runs of int16 or float32 values. All sizes in the struct tmo_runs are numbers of elements, not bytes. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
@@ -263,7 +263,7 @@ TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
 tmo_add_runs_of_bytes tmo_dsp_sums; /* tmo_dsp_sums() supports only runs whose bytes are adjacent, so that r->step is 1 */
 
-/* Arguments for functions that compute four output channels at a time, each of which is a weighted sum of one run of bytes. */
+/* Arguments for functions that compute four output channels at a time. Each output channel is a weighted sum of one run of bytes. */
 typedef struct {
   const int8_t *x;
   uint32_t bytes;
@@ -296,8 +296,8 @@ typedef struct {
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 void tmo_dsp_repeated_outputs(tmo_dsp_window_job *job);
 
-/* Computes the outputs of up to three channels, each of which reads another input channel, and saturates the outputs to int8. The number of channels
- * is job->job.groups, job->job.filter must be the number of channels, and job->apart must not be 0. The job does not change. */
+/* Computes the outputs of up to three channels, and saturates the outputs to int8. Each output channel reads another input channel. The number of
+ * channels is job->job.groups, and job->job.filter must have the same value. The field job->apart must not be 0. The job does not change. */
 void tmo_dsp_few_taps(const tmo_dsp_window_job *job);
 
 /* Computes a pixel of a convolution from adjacent input bytes. The argument `bytes` is the number of input bytes. The argument `w` is the address of

@@ -97,7 +97,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
 }
 
-/* Returns whether the constant `set` contains the operator `kind`, which takes a few comparisons. */
+/* Returns whether `set` contains the operator `kind`. Each set is a constant, so the test takes only a few comparisons. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
   return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }

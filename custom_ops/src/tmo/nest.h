@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The order of an operator's iterations, each of which computes some pixels of the output. An operator that computes whole rows has stripes of one
+/* The order of an operator's iterations. Each iteration computes some pixels of the output. An operator that computes whole rows has stripes of one
  * row and one tile. */
 typedef struct {
   const tmo_op *op;
@@ -22,7 +22,8 @@ typedef struct {
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the input of an iterative operator, and the output of any other operator. */
+/* Returns the input of an iterative operator, and the output of any other operator. Each iteration of the operator reads or writes some pixels of the
+ * returned tensor. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -48,10 +49,10 @@ static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, con
 }
 
 /* Moves `at` to the first iteration of the stripe with the index at->stripe. If stripe at->stripe has no rows, `at` moves to the next stripe with
- * rows, or at->stripe becomes `stripes`. */
+ * rows. If no later stripe has rows, at->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
-/* Moves `at` to the next iteration of the operator, or at->stripe to nest->stripes after the last iteration. */
+/* Moves `at` to the next iteration of the operator. After the last iteration, at->stripe is nest->stripes. */
 static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   const tmo_tensor *const t = nest->tensor;
   const bool only_row = t->rows == 1 && at->stripe > 0; /* all stripes except stripe 0 have equally many rows */
@@ -69,7 +70,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Returns true if the pixels of an iteration are inside the tensor, and the sums of the iteration are inside the accumulator. */
+/* Returns true if the pixels of an iteration are inside the tensor, and the sums of the iteration are inside the accumulator. If
+ * tmo_iteration_fits() returns true, the iteration accesses no bytes outside its buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -78,7 +80,8 @@ static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration 
   return !tmo_sums_channel_groups(nest->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* The first iteration of an iterative operator sets its sums (tmo_starts_sums()), and the last iteration writes its output (tmo_ends_sums()). */
+/* tmo_starts_sums() returns whether an iteration of an iterative operator is the first one, which sets the operator's sums to their initial values.
+ * tmo_ends_sums() returns whether the iteration is the last one, which writes the operator's output. */
 static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
 static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;

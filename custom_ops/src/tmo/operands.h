@@ -89,8 +89,8 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tenso
   return done + n * bytes;
 }
 
-/* Converts n ranges of `bytes` bytes of an external input to int8. Returns the number of bytes that the iteration has converted, of which `done` were
- * converted before the call. */
+/* Converts n ranges of an external input to int8. Each range has `bytes` bytes. The argument `done` is the number of bytes that the iteration
+ * converted before the call. Returns the number of bytes that the iteration has converted so far. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);

@@ -2,13 +2,14 @@
 /* This header declares the kernels of operators whose constants the converter has packed (TMO_PACKING_*), and the inner loops of these kernels.
  *
  * Each inner loop exists in assembly for one instruction set, and in portable C. The assembly version and the C version of an inner loop compute the
- * same bits. Hosts use the inner loops in C to run programs that were packed for other processors. */
+ * same bits. Hosts use the inner loops in C to run programs that were packed for other processors. A microcontroller rejects a program that was
+ * packed for another processor. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "packing.h"
 
-/* TMO_CORE is the linkage of inner loops, which is external for assembly, because assembly is in files of its own. */
+/* TMO_CORE is the linkage of inner loops. Inner loops in assembly have external linkage, because they are in files of their own. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -102,7 +103,7 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
  * tmo_conv_dsp_multiply() computes the outputs of the copied pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`.
  * tmo_conv_dsp_scatter() stores output pixel p at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-/* Copies the input values of adjacent windows, which must be completely inside the input, to the scratch memory. The argument `offset` is the
+/* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
  * distance in bytes from the start of a row to the first window. */
 TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
@@ -181,7 +182,7 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* tmo_depthwise_packed_row() and tmo_depthwise_packed_pixel() compute a DEPTHWISE operator with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels; for a block of only four pixels, other functions are at least as fast. */
+/* Returns whether tmo_dsp_3x3() computes rows of `width` pixels. For a block of only four pixels, other functions are at least as fast. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
@@ -290,14 +291,16 @@ typedef struct {
   uint8_t biased, scaled;            /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
 } tmo_wide_taps;
 
-/* Computes all channels of a pixel. Changes fields of the argument `job`. Returns false if a sum or a scale does not fit 32 bits. The outputs of some
- * channels are then missing. */
+/* Computes all channels of a pixel. Changes fields of the argument `job`. Returns false if a sum or a scale does not fit 32 bits. If the function
+ * returns false, the outputs of some channels are missing. */
 TMO_CORE bool tmo_dsp_wide_taps(tmo_wide_taps *job);
 
-/* Computes `pairs` pairs of output channels of one pixel, at least 2. The argument `values` is the number of input bytes in the array `bytes`. */
+/* Computes output channels of one pixel. The argument `pairs` is the number of pairs of channels, at least 2. The argument `values` is the number of
+ * input bytes in the array `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* Computes output channels of one pixel in `triples` groups of six channels, which have three pairs of channels with interleaved weights. */
+/* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. A group has three
+ * pairs of channels, whose weights are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 /* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
@@ -327,10 +330,10 @@ typedef struct {
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* Computes all channels of the output pixels in the array `runs`, which have windows of nine taps. */
+/* Computes all channels of the output pixels in the array `runs`. Each output pixel has a window of nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Adjacent blocks of output pixels, each with up to six adjacent pixels with 3x3 taps and stride 1. The array `columns` has the addresses of the
+/* Adjacent blocks of output pixels. A block has up to six adjacent pixels, with 3x3 taps and stride 1. The array `columns` has the addresses of the
  * input pixels under the first block, in the order of tmo_dsp_column(). The input columns of adjacent blocks are `outputs` pixels apart. */
 typedef struct {
   uint32_t blocks, outputs;
@@ -433,7 +436,7 @@ typedef struct {
   const int8_t *missing; /* pixel of zero points that stands for all pixels outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* first input column from which a window extends past the row; 0 if an input row does not exist */
+  uint32_t inside;       /* a window that begins in this input column or later extends past the row; 0 if an input row does not exist */
   uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels in complete vectors of sixteen; if there are fewer than sixteen channels, number of all channels */
@@ -449,8 +452,8 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return tmo_mve_gives_relu(op) && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels output pixels, and
- * otherwise one pixel from nine addresses. */
+/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If the argument `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels output
+ * pixels. If the argument `taps` is a list of nine addresses, tmo_mve_depthwise_9() computes one pixel. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS

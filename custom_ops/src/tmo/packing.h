@@ -33,7 +33,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. */
+/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For three or more pixels, the largest number is
+ * three eighths of the returned number. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A
@@ -63,7 +64,8 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
 
 /* Returns how many of a row's remaining output pixels a packed convolution computes next. The argument `values` is the number of input values of a
  * pixel, and the argument `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of
- * a row alone, because a single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels. */
+ * a row alone, because a single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels, which takes fewer
+ * instructions than four and two pixels. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -89,8 +91,8 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of triples of channel pairs in a dense layer, whose weights are interleaved. If the number of channel pairs is not a multiple of
- * three, two or four pairs follow the triples. */
+/* Returns the number of triples of channel pairs in a dense layer. In a triple, the weights of three pairs are interleaved. If the number of channel
+ * pairs is not a multiple of three, two or four pairs follow the triples. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -139,7 +141,7 @@ static TMO_ALWAYS_INLINE bool tmo_makes_tiles_below(const tmo_op *op) {
   return tmo_has_part(TMO_PART_FEW_PIXELS) && op->tile > 1 && op->tile <= TMO_PACKED_PIXELS && tmo_has_nine_taps(op);
 }
 
-/* Returns the largest number of consecutive iterations, of one pixel each, that the kernel can compute together. */
+/* Returns the largest number of consecutive iterations that the kernel can compute together. Each iteration computes one pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;
   return op->tile == 1 && op->at_once > 1 && (tmo_has_nine_taps(op) || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
