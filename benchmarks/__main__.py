@@ -57,7 +57,7 @@ class Table:
     folders: Sequence[str] = ()
     """Options that name the folders from which a table of the documentation is made, such as --models."""
     timed: bool = False
-    """Whether the table has times measured on this machine, which --check ignores."""
+    """Whether the table has times that are measured on this machine. The option --check ignores such a table."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (

@@ -45,7 +45,8 @@ NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
 """Pipelines of each core, beginning with the pipeline that takes the fewest cycles."""
 AT_ONCE = 12
-"""Maximum number of programs in one run of QEMU, in which `cycles_plugin.c` records at most 63 inferences."""
+"""Maximum number of programs in one run of QEMU. The plugin `cycles_plugin.c` records at most 63 inferences in a run.
+"""
 Rates = list[float]
 """Cycles of an operator, of an instruction or of an iteration. The list `Rates` begins with a lower and an upper bound
 of the cycles without wait states. Each further number of `Rates` is the number of wait cycles for a type of flash.

@@ -4,7 +4,8 @@
  * builds this plugin and reads its output.
  *
  * A segment is the code between a call of the function at address `start` and a call of the function at address `stop`. The address `marks` has a
- * counter of 8 bytes for each operator, to which the program adds each segment's ticks (tests/cores/runner.c). */
+ * counter of 8 bytes for each operator. At the end of a segment, the program adds the segment's ticks to the operator's counter
+ * (tests/cores/runner.c). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

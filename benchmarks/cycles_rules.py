@@ -130,7 +130,7 @@ class Pipeline:
     others: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """The result assumes that a branch is not taken."""
+        """Return the cycles of the instruction `one` after `before`. A branch is assumed not to be taken."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0

@@ -1,7 +1,7 @@
 """Make the README's table of the RAM and the time of public models on a board, before and after rewriting.
 
 Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimated milliseconds
-(docs/targets.md), for the original with CMSIS-NN's kernels.
+(docs/targets.md). The original model runs with CMSIS-NN's kernels.
 """
 
 from collections.abc import Mapping

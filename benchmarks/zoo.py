@@ -1,5 +1,5 @@
-"""For each of many networks, make a table row with the RAM of the original and of the rewritten model, and with the
-operators that stay builtin, and why.
+"""For each of many networks, make a table row with the RAM of the original and of the rewritten model. The row also
+names the operators that stay builtin, and the reasons.
 """
 
 from collections import Counter

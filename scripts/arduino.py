@@ -32,7 +32,7 @@ SHAPES = ROOT / "examples/shapes"
 OUTPUT = ROOT / "build/arduino"
 NAME = "tflm-memopt"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
-"""Date of files in archives, in seconds since 1970, by default 1980-01-01, the earliest date of zip files."""
+"""Date of files in archives, in seconds since 1970. The default date is 1980-01-01, the earliest date of zip files."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Allocates the registers of a vector unit, which a vector keeps from its first value to its last use."""
+"""Allocates the registers of a vector unit. A vector keeps its registers from its first value to its last use."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,6 +1,7 @@
 """Print the project's version, or set it in all files except CHANGELOG.md.
 
-The exit status is 1 if files state different versions or, with `--tag v1.2.3`, another version than the tag.
+The exit status is 1 if files state different versions. With `--tag v1.2.3`, the exit status is also 1 if the project's
+version is not the tag's.
 
 Usage: python scripts/version.py [--tag TAG] [VERSION]
 """

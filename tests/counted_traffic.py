@@ -1,5 +1,5 @@
-"""Counts how many bytes of slow memory and of constants a program accesses in the C executor, to test
-lower/traffic.py.
+"""Counts how many bytes of slow memory and of constants a program accesses in the C executor. Tests compare the counts
+with the figures of lower/traffic.py.
 """
 
 from collections.abc import Sequence

@@ -219,7 +219,7 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """If `adj_x` or `adjoint` is true, the left or the right matrix is transposed."""
+        """If `adjoint` is true, the right matrix is transposed. If `adj_x` is true, the left matrix is transposed."""
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])
         wide = self.dtype(a) == "INT16"

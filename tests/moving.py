@@ -35,8 +35,9 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 
 
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
-    """Add operators that compute the operand `shape` of a RESHAPE, as converters do for an unknown batch size. The
-    operators are PACK (`form` 0), CONCATENATION (`form` 1), or PACK and a product with the batch size (`form` 2).
+    """Add operators that compute the operand `shape` of a RESHAPE, as converters do for an unknown batch size. With
+    `form` 0, PACK makes the shape from the batch size and constants. With `form` 1, CONCATENATION makes the shape. With
+    `form` 2, PACK makes the shape, whose last dimension is multiplied by the batch size.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -54,7 +55,9 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """Add a RESHAPE to the shape in tensor `target`, for which the model file states `shape`."""
+    """Add a RESHAPE. The tensor `target` holds the output's shape at run time, and `shape` is the output's shape in the
+    model file.
+    """
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 

@@ -16,7 +16,7 @@ ARENA = 1 << 18
 def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
-    """Count the inferences in which the outputs of two models differ, where the original must produce at least `least`
+    """Count the inferences in which the outputs of two models differ. The original model must produce at least `least`
     different outputs.
     """
     both = [interpreter(model, ARENA) for model in (original, rewritten)]

@@ -12,7 +12,7 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """Adds resource variables to a network, with first values that CALL_ONCE assigns."""
+    """Adds resource variables to a network. CALL_ONCE assigns the first value of a variable."""
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net

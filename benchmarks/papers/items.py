@@ -24,7 +24,7 @@ import tflm_memopt
 
 TITLES = ("paper", "in the paper", "kind", "result here", "script")
 SMALL = 1_000_000
-"""Files of at most this size in bytes are planned within seconds."""
+"""Maximum size in bytes of models that are planned within seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip

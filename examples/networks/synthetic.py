@@ -1,4 +1,4 @@
-"""Make synthetic sounds, pictures and spectra to train small networks, which are equal for equal seeds.
+"""Make synthetic sounds, pictures and spectra to train small networks. Equal seeds give equal samples.
 
 Each function returns labels and float32 samples, whose first axis is the batch.
 """
@@ -52,7 +52,7 @@ def keywords(count: int, seed: int) -> tuple[Floats, Labels]:
 
 
 def wake_words(count: int, seed: int, frames: int) -> tuple[Floats, Labels]:
-    """Return spectrograms [N, frames, 1, 40], with the label 1 if they end with the wake word."""
+    """Return spectrograms [N, frames, 1, 40]. The label is 1 if the spectrogram ends with the wake word."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     windows = []
@@ -96,7 +96,7 @@ def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
 
 
 def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
-    """Return pictures [N, side, side, 3], with the label 1 for a figure with head and legs."""
+    """Return pictures [N, side, side, 3]. The label is 1 for a figure with head and legs."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     y, x = (np.mgrid[:side, :side] / side).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Draw shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them, which are equal for equal seeds.
+"""Draw shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them. Equal seeds give equal images.
 
 Each shape has a function that returns the outline's distance from the centre at an angle.
 """

@@ -72,7 +72,7 @@ def train(images: Images, labels: Labels) -> tf.keras.Model:
 
 
 def convert(model: tf.keras.Model, images: Images) -> bytes:
-    """Convert the model to int8 with a batch size of 1, with scales that are computed from the images."""
+    """Convert the model to int8 with a batch size of 1. The tensors' scales are computed from the images."""
 
     def representative() -> Iterator[list[npt.NDArray[np.float32]]]:
         for image in unit(images):

@@ -25,7 +25,9 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Clamps a float32 output to a range, whose float32 ends are two parameters of the kernel. A NaN stays a NaN."""
+    """Clamps a float32 output to a range. Two int32 parameters of the kernel have the bits of the range's float32 ends.
+    A NaN stays a NaN.
+    """
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b

@@ -71,7 +71,7 @@ static number unpacked(float x) {
   return (number){bits >> 31 ? -value : value, field ? field - 150 : -149};
 }
 
-/* Rounds a number to the nearest float32 value, and ties to even. */
+/* Rounds a number to the nearest float32 value. Of two equally near values, the even one is the result. */
 static float packed(number x) {
   uint32_t bits = x.value < 0 ? 0x80000000u : 0;
   uint64_t value = x.value < 0 ? -(uint64_t)x.value : (uint64_t)x.value;

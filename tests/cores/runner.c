@@ -1,6 +1,6 @@
-/* Runs programs, which QEMU loads with their inputs (tests/cores/cases.py) at the address CORE_BLOB, on a bare machine. For each program, the runner
- * prints one line of figures and, if requested, one line for each operator. The runner includes the executor's source file to call the executor's
- * static function step(). */
+/* Runs programs on a bare machine. QEMU loads the programs and their inputs (tests/cores/cases.py) at the address CORE_BLOB. For each program, the
+ * runner prints one line of figures and, if requested, one line for each operator. The runner includes the executor's source file to call the
+ * executor's static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>

@@ -300,8 +300,8 @@ def test_tiles_of_few_pixels(core: Core) -> None:
 
 
 def test_the_last_tile_of_a_row_does_not_exceed_the_scratch(core: Core) -> None:
-    """For tiles of four pixels, the scratch has room for the 252 input values of two pixels. The last tile of a row has
-    three pixels.
+    """The operator computes tiles of four pixels, and the scratch has room for two pixels, which have 252 input values
+    each. The last tile of a row has three pixels.
     """
     net = Net(3)
     x = net.conv2d(net.input((1, 9, 7, 8)), 28, kernel=(3, 3))

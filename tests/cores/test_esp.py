@@ -1,6 +1,7 @@
 """Test that the C library runs as many instructions around ESP-NN's kernels as analysis/esp.json states.
 
-ESP-NN's functions are empty in this test, so that only the library's own instructions are counted, on an emulated RV32.
+ESP-NN's functions are empty in this test, so that only the library's own instructions are counted. The test runs on an
+emulated RV32.
 """
 
 from dataclasses import replace

@@ -1,5 +1,5 @@
-/* Runs each program of the file CASES on two threads RUNS times, with a different delay in each run. The exit code is 1 if an output is wrong or a
- * run fails.
+/* Runs each program of the file CASES on two threads. Each program runs RUNS times, with a different delay in each run. The exit code is 1 if an
+ * output is wrong or a run fails.
  *
  *   race CASES RUNS SEED */
 #include <stdio.h>

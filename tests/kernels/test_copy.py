@@ -19,9 +19,7 @@ ROWS, SKIPPED = 5, 2
 
 
 def _turned(moves: int) -> bytes:
-    """Return a program that reverses the first ROWS pixels of the only input row, each of which becomes an output
-    row.
-    """
+    """Return a program that reverses the first ROWS pixels of the only input row. Each pixel becomes an output row."""
     move = MoveRecord(0, 1, 1, ROWS + SKIPPED - 1, 0, -1, 0, 0, ROWS + SKIPPED, SKIPPED)
     copy = ProgramOp(
         kind=Kind.COPY,

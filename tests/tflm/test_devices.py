@@ -1,4 +1,6 @@
-"""A network on several devices, which are simulated by processes with sockets, computes the output bytes of TFLM."""
+"""A network on several devices computes the output bytes of TFLM. Processes that communicate by sockets simulate the
+devices.
+"""
 
 from pathlib import Path
 from typing import Any

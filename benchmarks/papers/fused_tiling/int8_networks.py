@@ -1,7 +1,7 @@
 """Plan the networks of Table 5.1 of Stahl's thesis as int8 models on ten devices.
 
 The networks have darknet's layers and random weights. The first layers are split by rows, and all later layers by
-channels; as in the thesis, an integer program chooses the first layer that is split by channels. For one device, the
+channels. As in the thesis, an integer program chooses the first layer that is split by channels. For one device, the
 script adds the bytes of the arena and of the model file (1 MB is 10^6 bytes). The sizes in the thesis are bytes of
 float32 values, and do not include the weights of dense layers.
 """

@@ -9,8 +9,8 @@ paper's repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lin
 devices reads and computes in each layer. For each layer, the script adds the input bytes and the output bytes of a
 device, and takes the largest sum as the device's RAM. tflm-memopt splits all layers by channels.
 
-Weights are random, because the number of sent bytes does not depend on the weights. Processes that run TFLM and
-communicate over loopback simulate the devices.
+Weights are random, because the number of sent bytes does not depend on the weights. Each device is simulated by a
+process that runs TFLM. The processes communicate over loopback.
 """
 
 import tempfile

@@ -2,10 +2,10 @@
 
 The thesis uses float32 networks in code that TVM generates, and this script uses int8 models under TFLM. All networks
 have random weights, except the keyword network, which comes from MLPerf Tiny. The shapes of the layers are published,
-or similar to published shapes. The figures are bytes of an arena with 32-bit pointers, TFLM's reference kernels and the
-model's input. FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). A tiled network may have
-additional PAD, SLICE and CONCATENATION operators, and at most 1.5 times the multiply-accumulates of the original. All
-output bytes of each model are compared in TFLM's official wheel.
+or similar to published shapes. The figures are bytes of an arena with 32-bit pointers and TFLM's reference kernels. The
+model's input is in the arena. FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). A tiled
+network may have additional PAD, SLICE and CONCATENATION operators, and at most 1.5 times the multiply-accumulates of
+the original. All output bytes of each model are compared in TFLM's official wheel.
 """
 
 from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ from tables import markdown
 ANY = 4.0
 """Limit of the compute factor F (docs/glossary.md) for plans that may compute pixels twice."""
 ALIGNMENT = 16
-"""Alignment of tensors in TFLM, in bytes, which the paper's formulas lack."""
+"""Alignment of tensors in TFLM, in bytes. The paper's formulas do not align tensors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,9 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Place buffer `high` at `distance` bytes above buffer `low`, and return the checker's error message or ""."""
+    """Place the buffer `high` so that it starts `distance` bytes above the buffer `low`, and return the checker's error
+    message or "".
+    """
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
     offsets[low], offsets[high] = far, far + distance

@@ -89,8 +89,8 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Measurements of the models in arena_zoo.py, where a builtin operator took the place of TMO_REGION in the model
-"region".
+"""Measurements of the models in arena_zoo.py. The model "region" was measured with a builtin operator in place of
+TMO_REGION.
 """
 
 FULL_BUILD: Mapping[str, Measured] = {

@@ -42,8 +42,8 @@ CONVOLUTIONS = [
     (ConvShape(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
     (ConvShape(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
 ]
-"""Scratch bytes of arm_convolve_wrapper_s8_get_buffer_size_dsp(), of its variant _mve and of
-esp_nn_get_conv_scratch_size_esp32s3().
+"""For each convolution, the scratch bytes that arm_convolve_wrapper_s8_get_buffer_size_dsp(), its variant _mve and
+esp_nn_get_conv_scratch_size_esp32s3() return.
 """
 DEPTHWISE = [
     (ConvShape(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
@@ -59,7 +59,7 @@ DEPTHWISE = [
     (ConvShape(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
     (ConvShape(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
 ]
-"""Scratch bytes that functions of CMSIS-NN and ESP-NN return."""
+"""For each depthwise convolution, the scratch bytes that functions of CMSIS-NN and ESP-NN return."""
 
 
 @pytest.mark.parametrize(("window", "dsp", "mve", "esp"), CONVOLUTIONS)
