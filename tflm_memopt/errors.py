@@ -145,7 +145,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 
 def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, most: int = 1) -> list[str]:
-    """Return the names that the user probably meant by a word, best first, where `also` maps synonyms to names.
+    """Return the names that the user probably meant by a word, best first. The argument `also` maps synonyms to names.
 
     >>> near("optimise", ["inspect", "optimize"]), near("Cortex M4", ["cortex-m4"]), near("xyz", ["abc"])
     (['optimize'], ['cortex-m4'], [])

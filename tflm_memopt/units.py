@@ -89,7 +89,7 @@ def link(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Sizes of a device's RAM and flash in bytes, or None for unlimited flash."""
+"""Sizes of a device's RAM and flash in bytes. None stands for unlimited flash."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
@@ -126,7 +126,7 @@ def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapp
 
 
 def is_number(value: Any, kind: Any = Real) -> bool:
-    """Return whether a value is a finite number of the type `kind`, where booleans are not numbers.
+    """Return whether a value is a finite number of the type `kind`. Booleans are not numbers.
 
     >>> is_number(2), is_number("2"), is_number(True), is_number(float("nan"))
     (True, False, False, False)

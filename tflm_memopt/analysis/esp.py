@@ -1,9 +1,9 @@
 """Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and counted instructions.
 
 The estimates were not compared with measurements on a chip. The file esp.json has the published figures with their
-sources, and a range of costs for each kernel. The cycles of plain C code, also on Xtensa, are the instructions on RV32
-multiplied by the chip's cycles per instruction, because no compiler for Xtensa was available. The upper bounds include
-reads of weights from flash if the cache is too small for the weights.
+sources, and a range of costs for each kernel. The cycles of plain C code are the instructions on RV32, multiplied by
+the chip's cycles per instruction. The instructions on RV32 also stand for those on Xtensa, because no compiler for
+Xtensa was available. The upper bounds include reads of weights from flash if the cache is too small for the weights.
 """
 
 import math

@@ -64,8 +64,8 @@ def tflm(operators: Iterable[str]) -> int:
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the number of bytes of TFLM's kernels for `operators`, where the median stands for kernels that were not
-    measured.
+    """Return the number of bytes of TFLM's kernels for `operators`. A kernel whose size was not measured counts as the
+    median kernel.
     """
     tflm = measured("flash.json")["tflm"]
     known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)

@@ -20,7 +20,7 @@ from tflm_memopt.errors import UsageError
 
 Span = tuple[float, float]
 UNIFIED = "for both"
-"""End of a key in cycles.json for a flash with one cache for both code and constants."""
+"""A key in cycles.json ends with this text if the flash has one cache for both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Rates:
     """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
     kernels: Mapping[str, tuple[Span, ...]]
-    """For each of the bounds of a kernel, a pair of numbers: the kernel's cycles per instruction, and the additional
-    cycles per iteration. The key "" stands for all kernels without modelled cycles.
+    """For each bound of a kernel's cycles, a pair of numbers: the cycles per instruction, and the additional cycles per
+    iteration. The key "" stands for all kernels without modelled cycles.
     """
     cmsis_nn: Mapping[str, Bounds]
     """For each type of operator, the cycles per instruction of TFLM with CMSIS-NN. The key "" stands for all types
@@ -278,7 +278,7 @@ def _widened(span: Span, high: float, low: float) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Limit of the upper bound of the time of an inference."""
+    """Limit that the upper bound of an inference's time must keep."""
 
     milliseconds: float
     clock: Clock
@@ -298,7 +298,9 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the milliseconds of a plan, rounded up to tenths, after adding the cycles of TFLM's operators."""
+        """Return the milliseconds of a plan and of TFLM's operators together, rounded up to tenths. The argument
+        `cycles` has the cycles of the plan alone.
+        """
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 

@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report and its plan, or an unchanged model with the plan None."""
+    """A rewritten model with its report and its plan. The plan of an unchanged model is None."""
 
     model: bytes
     plan: Plan | None

@@ -48,7 +48,7 @@ class App:
     models: Mapping[str, AppModel]
     """Models of the application by name. The names of written files and of C identifiers contain the model's name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Sets of model names, where the models of a set may all run at the same time."""
+    """Sets of model names. The models of a set may all run at the same time."""
     yields: float | None = None
     """Maximum milliseconds between two pauses of a model, or None if no model pauses.
 

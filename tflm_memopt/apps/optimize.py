@@ -116,7 +116,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Move buffers of the largest model to slow memory until all models fit, or return None."""
+    """Move buffers of the largest model to slow memory until all models fit. Return None if the models do not fit."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]

@@ -1,4 +1,4 @@
-"""Reads an application from app.toml."""
+"""Reads an application from app.toml. Paths in app.toml are relative to the folder of app.toml."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -27,7 +27,7 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Forbidden names of models, because the application's C code uses them as ends of its own names."""
+"""Names that a model must not have, because the application's C code uses them as ends of its own names."""
 
 
 @generic.files.register

@@ -31,12 +31,12 @@ UNKNOWN = -1 << 62
 
 
 class Accesses(NamedTuple):
-    """Reads or writes of `nbytes` bytes at each address in `at`, where accesses at equal times happen in list order."""
+    """Reads or writes of `nbytes` bytes at each address in `at`. Accesses at equal times happen in list order."""
 
     content: Content
     at: Ints
     marks: Ints
-    """A mark is the tag of an arena byte minus the byte's address, which is the same for all bytes of a tensor."""
+    """A mark is the tag of an arena byte minus the byte's address. All bytes of a tensor have the same mark."""
     nbytes: int
     time: Ints
     reader: Callable[[int], object] | None = None
@@ -51,7 +51,7 @@ class TaggedArena:
         self._marks = np.full(self.end, UNKNOWN, dtype=np.int64)
         self._listed: list[Accesses] = []
         self.now = 1
-        """Default time of a listed access."""
+        """Time of an access that is listed without a time."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             end, key = slow.offset + slow.nbytes, (Role.TENSOR, slow.tensor)
@@ -104,7 +104,7 @@ class TaggedArena:
         refused, last = list[tuple[int, int, int]](), list[Ints]()
         for low, high in _blocks(first, stop):
             access, piece = _in_pieces(np.maximum(first, low), np.minimum(stop, high), time)
-            # the first access to each piece counts as a write of the bytes that the piece already held
+            # The first access to each piece is a write of the bytes that the piece already held.
             write = np.maximum.accumulate(np.where(is_read[access], 0, np.arange(len(access))))
             wrong = np.flatnonzero(is_read[access] & (marks[access[write]] != marks[access]))
             refused += zip(time[access[wrong]], access[wrong], edges[piece[wrong]], strict=True)

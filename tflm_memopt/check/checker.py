@@ -1,9 +1,9 @@
 """Checks a plan independently of the planner, since TFLM does not notice buffers that overlap by mistake.
 
-The checker replays every iteration of every operator. A tag of each arena byte names the tensor byte that was last
-written there, and must name the tensor byte that a reading operator needs. Iterations have the phases of the C code
-(custom_ops/src/tmo_iterate.c). Most kernels are assumed to write all outputs before they read their inputs
-(kernels.py).
+The checker replays every iteration of every operator. Each byte of the arena has a tag, which names the tensor byte
+that was last written there. Whenever an operator reads a byte of the arena, the byte's tag must name the tensor byte
+that the operator needs. Iterations have the phases of the C code (custom_ops/src/tmo_iterate.c). Most kernels are
+assumed to write all outputs before they read their inputs (kernels.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -119,7 +119,8 @@ class KernelReplay:
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[MessageRow]:
     """Raise PlanError if an operator of the plan would read a byte that was overwritten.
 
-    Return the rows that the model exchanges with other devices, in the order of the messages (together.py).
+    The argument `others` describes the other models in the same arena. Return the rows that the model exchanges with
+    other devices, in the order of the messages (together.py).
     """
     check_reads(graph)
     if graph.window:

@@ -20,8 +20,8 @@ Point = Sequence[Ints]
 
 
 class Origin(NamedTuple):
-    """For each of several output elements, the input element from which it is copied, with meaningless coordinates for
-    padding.
+    """For each of several output elements, the input element from which it is copied. The coordinates of padding have
+    no meaning.
     """
 
     operand: Ints

@@ -1,7 +1,7 @@
 """Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
-Each function repeats the loops of one TFLM kernel, whose input pixels for one output pixel form a rectangle. The
-checker compares the rectangles with those of ops/parse.py, which shares no code with this module.
+Each function repeats the loops of one TFLM kernel. The input pixels for one output pixel form a rectangle. The checker
+compares the rectangles with those of ops/parse.py, which shares no code with this module.
 """
 
 import math
@@ -23,7 +23,9 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs, where `last` is below `first` if it needs none."""
+    """First and last input pixel that each output pixel needs. If an output pixel needs no input pixel, `last` is below
+    `first`.
+    """
 
 
 Axis = tuple[Ints, Ints]

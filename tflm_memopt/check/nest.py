@@ -129,8 +129,8 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def executed(self, skips: Ints) -> Ints:
-        """Return the index of each executed iteration, where `skips[k]` stripes are skipped before the k-th
-        iteration.
+        """Return the index of each executed iteration. Before the k-th executed iteration, `skips[k]` stripes are
+        skipped.
         """
         number = np.arange(len(skips), dtype=np.int64)
         for at in np.flatnonzero(skips).tolist():

@@ -117,9 +117,7 @@ class Place:
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return the index of each pixel in memory, where a reversed group counts the rows from the last to the
-        first.
-        """
+        """Return the index of each pixel in memory. A reversed group counts the rows from the last to the first."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 

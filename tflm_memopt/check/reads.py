@@ -1,6 +1,6 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan relies on the rows that are declared for each operator, and this module proves that these rows
+The replay of a plan relies on the rows that are declared for each operator. This module proves that the declared rows
 contain all pixels that TFLM's kernels need. The module does not check an operator that computes only a part of a
 tensor, because the model has no equal operator.
 """
@@ -30,7 +30,7 @@ CHUNK = 1 << 18
 
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator reads other data than TFLM's operator. If the input slides, check the row graph of
-    the whole input, with which the module sliding.py compares the plan.
+    the whole input. The module sliding.py compares the plan with the row graph of the whole input.
     """
     if graph.window:
         graph = graph.window.whole
@@ -56,9 +56,7 @@ def _whole(graph: RowGraph) -> Graph:
 
 
 def _operands(graph: Graph, op: Op) -> list[int]:
-    """Return the indices of the operands that are read at run time, in exchanged order for GREATER, which runs as
-    LESS.
-    """
+    """Return the indices of the operands that are read at run time. GREATER runs as LESS with exchanged operands."""
     tensors = ((k, graph.tensors[t]) for k, t in enumerate(op.inputs) if t != ABSENT)
     found = [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
     return found[::-1] if op.type.startswith("GREATER") else found

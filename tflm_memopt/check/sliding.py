@@ -163,8 +163,8 @@ class _Numbering:
         return self._numbered(own, np.tile(np.arange(height)[:, None], (self._inferences, 1, 1)))
 
     def _numbered(self, own: Hashable, read: Ints) -> Ints:
-        """Give each computed row a number, which is the same for rows of an operator with the same input rows. For each
-        computed row, the last axis of `read` lists the input rows by their numbers.
+        """Give each computed row a number. Rows of an operator get the same number if their input rows are the same.
+        For each computed row, the last axis of `read` lists the input rows by their numbers.
         """
         keys = (rows.tobytes() for rows in np.ascontiguousarray(read).reshape(-1, read.shape[-1]))
         numbers = [self._known.setdefault((own, key), COMPUTED + len(self._known)) for key in keys]

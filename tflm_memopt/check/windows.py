@@ -12,7 +12,9 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
 
 
 class ReadWindows(NamedTuple):
-    """Rows [top, bottom) and columns [left, right) of an input that each iteration reads, which may be empty."""
+    """Rows [top, bottom) and columns [left, right) of an input that each iteration reads. A range of rows or columns
+    may be empty.
+    """
 
     top: Ints
     bottom: Ints

@@ -18,7 +18,7 @@ from tflm_memopt.files import paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application, whose settings in app.toml replace the values of flags."""
+    """Rewrite all models of an application. Settings in app.toml replace the values of flags."""
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)

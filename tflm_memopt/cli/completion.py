@@ -1,4 +1,4 @@
-"""Completes commands with the Tab key; a flag's metavar selects boards or files."""
+"""Completes commands with the Tab key. From a flag's metavar, the module knows whether to offer boards or files."""
 
 import argparse
 from collections.abc import Mapping

@@ -11,7 +11,8 @@ Handler = signal.Handlers | Callable[[int, FrameType | None], None]
 
 @contextlib.contextmanager
 def fatal(handler: Handler = signal.SIG_DFL) -> Iterator[None]:
-    """Let Ctrl-C end the process without a traceback, although an interrupted import would print several.
+    """Let Ctrl-C end the process without a traceback. An interrupted import of Python modules would print several
+    tracebacks.
 
     With the argument `handler`, Ctrl-C calls the handler and does not end the process. Outside the main thread, the
     function does nothing, because Python does not allow a handler there.

@@ -92,8 +92,8 @@ def _row_ops(annotated: AnnotatedGraph, *, fold: bool) -> Sequence[RowOp]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """If the input slides, yield several graphs, in which fewer and fewer layers keep rows, and at last the unchanged
-    graph.
+    """If the input slides, yield several graphs, in which fewer and fewer layers keep rows. At the end, yield the
+    unchanged graph.
     """
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # raised if the user gave the wrong original model
@@ -240,7 +240,8 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _copied(ops: Sequence[RowOp]) -> Mapping[TensorId, set[TensorId]]:
-    """Map the output of each operator without constants to itself and to all tensors from which its values come.
+    """Map the output of each operator without constants to a set: the output itself, and all tensors from which the
+    output's values come.
 
     A program may copy values between two operators that are directly connected in another program.
     """

@@ -211,7 +211,7 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """Compute factor F of a plan that computes no value twice, which is below 1 if dead channels are removed."""
+        """Compute factor F of a plan that computes no value twice. F is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
@@ -313,8 +313,8 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the total size of an arena that contains the whole input, or None unless it is smaller than the arena
-        of `chosen`.
+        """Return the total size of an arena that contains the whole input, or None if that arena is not smaller than
+        the arena of `chosen`.
         """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes

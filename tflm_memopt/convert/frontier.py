@@ -129,8 +129,8 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the least activation memory and at most `macs` (but at least `least_macs`)
-        multiply-accumulates.
+        """Return the plan with the least activation memory and at most `macs` multiply-accumulates. If `macs` is below
+        `least_macs`, plans may have `least_macs` multiply-accumulates.
 
         The search first tries large sets of repeated operators, because large sets promise the most gain. If VAIN sets
         of repeated operators bring no gain, the search tries only plans without repeated operators.

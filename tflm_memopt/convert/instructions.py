@@ -39,7 +39,9 @@ STEP = 1 / 32
 STEEP = 1.2
 """If a plan still costs more than STEEP times as much as a neighbouring plan, more plans in between are tried."""
 SMALL_STEP = STEP / 8
-"""The smaller steps for plans whose costs differ by more than the factor STEEP."""
+"""If the costs of two plans differ by more than the factor STEEP, memory grows in steps of at most SMALL_STEP times the
+head of the arena.
+"""
 LEAP = 1 / 4
 """A plan's arena may grow to the mean of the smallest and the largest arena, if the growth is at most LEAP times the
 plan's head.
@@ -51,7 +53,7 @@ Planning = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Costed:
-    """A plan with its cost, which is checked and lowered when first needed."""
+    """A plan with its cost. The plan is checked and lowered when first needed."""
 
     conversion: Conversion
     planned: Planned
@@ -178,8 +180,9 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths.
 
-    Between plans whose prices differ much, plans with narrower tiles, without recompute or with more memory are tried,
-    too. The plan with the least memory gets faster variants of its groups in the same memory.
+    If the prices of neighbouring plans differ much, the function also tries plans between them: plans with narrower
+    tiles, without recompute, or with more memory. The plan with the least memory gets faster variants of its groups in
+    the same memory.
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
@@ -318,7 +321,7 @@ def demand_counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans that keep the limit of multiply-accumulates, with less RAM for a higher price."""
+    """Return plans that keep the limit of multiply-accumulates. A plan with a higher price needs less RAM."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
     return _undominated((c for c in found if c.plan.macs <= most), price)

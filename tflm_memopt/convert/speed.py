@@ -95,7 +95,9 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time of an inference before and after the rewrite."""
+    """Return the time of an inference before and after the rewrite. The argument `done` is the work of the custom
+    operators in the chosen plan.
+    """
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 

@@ -131,7 +131,7 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Return the number of live bytes during each operator, where tensors that share bytes count once."""
+    """Return the number of live bytes during each operator. Tensors that share bytes are counted once."""
     graph = stored(graph)
     sizes, across = tensor_sizes(graph), living_through(graph, lives_of(graph))
     alive = ((node, {*node.inputs, *node.outputs, *t}) for node, t in zip(graph.builtins, across, strict=True))

@@ -171,7 +171,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint that says how many devices are enough, up to 2 × `devices` devices."""
+    """Yield a hint that says how many devices are enough. The search tries at most 2 × `devices` devices."""
     planned = cache(lambda number: network.converted(_even(network, number), number).report)
     more = range(devices + 1, min(2 * devices, MOST_DEVICES) + 1)
     enough = [*takewhile(lambda number: network.is_enough_for(number, _even(network, number)), more)]
@@ -196,8 +196,8 @@ def demand_board(made: OptimizedDevices, board: Board | None) -> None:
 
 
 def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
-    """Return the frontier of memory against time, where a split's memory is the memory of the device that needs most.
-    The speed of the links must be known.
+    """Return the frontier of memory against time. A split's memory is the memory of the device that needs most. The
+    speed of the links must be known.
     """
     started, asked = time.monotonic(), network.asked
     points = [_alone(network)] if network.link else []

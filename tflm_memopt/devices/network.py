@@ -182,8 +182,8 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the converted models of all devices, after a check that the models fit together.
 
-        Each device gets channels in proportion to its number in `portions`. Raises UsageError if a row is too long to
-        be sent.
+        The argument `shardings` maps Op.index to a split, and the argument `at` maps Op.index to a device. Each device
+        gets channels in proportion to its number in `portions`. Raises UsageError if a row is too long to be sent.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)

@@ -42,7 +42,7 @@ class DevicesRun:
 
 
 def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:
-    """Run inferences with a process for each model, where `inputs[k][r]` is the value of input k in inference r."""
+    """Run `runs` inferences with a process for each model. The value of input k in inference r is `inputs[k][r]`."""
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
         worker.save(folder / worker.INPUTS, inputs)

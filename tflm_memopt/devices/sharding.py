@@ -206,7 +206,7 @@ class _Sharder(Tiles):
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Maps a sent tensor and the receiving device to the tensor on the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Sent tensors by the output of SEND, which is also the input of RECEIVE."""
+    """Maps the output of each SEND, which is also the input of a RECEIVE, to the sent tensor."""
 
     def sharded(self) -> DeviceGraphs:
         for t in (*self.graph.inputs, *(t for t in self.graph.outputs if self.graph.tensors[t].constant)):

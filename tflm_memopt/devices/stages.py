@@ -3,7 +3,7 @@
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
 sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device's equal part of all
 weights, all devices divide the layer's channels. At a few positions, the network is cut in two and planned for two
-devices, whose arenas are upper bounds for shorter sequences of operators.
+devices. The search uses the arenas of both devices as upper bounds for the arenas of shorter sequences of operators.
 """
 
 import math

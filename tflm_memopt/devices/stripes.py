@@ -56,7 +56,8 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 
 
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
-    """Return the stripes of consecutive operators that exchange no rows, by Op.index.
+    """Return the stripes of consecutive operators that exchange no rows. The result and the argument `stack` name an
+    operator by its Op.index.
 
     Each device computes an equal part of the last outputs, and all earlier rows that its part needs.
     """

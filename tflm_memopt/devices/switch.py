@@ -1,4 +1,4 @@
-"""Chooses the first layer whose weights the devices divide; devices divide earlier layers by the rows of feature maps.
+"""Chooses the first layer whose weights the devices divide. Devices divide earlier layers by the rows of feature maps.
 
 The source is chapter 5 of Stahl's thesis on fused tiling. The formulas assume that the rows and weights of layers can
 be divided evenly.

@@ -36,7 +36,9 @@ class Platform:
     cameras: bool = True
     counter: str = ""
     team: str = ""
-    """C++ code of the function second_core(), which returns a tmo_team or NULL, or "" for a chip with one core."""
+    """C++ code of the function second_core(), or "" for a chip with one core. The C++ function returns a tmo_team, or
+    NULL.
+    """
     slow: str = STATIC_MEMORY
     """C++ code of the function slow_memory(). The C++ function returns NULL, or a buffer of BYTES bytes whose address
     is a multiple of 16.

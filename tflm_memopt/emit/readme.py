@@ -1,4 +1,6 @@
-"""Writes the README.md of a project: the file to open, the commands to run, and the place for sensor values."""
+"""Writes the README.md of a project, which names the file to open, the commands to run, and the place for sensor
+values.
+"""
 
 from dataclasses import dataclass
 

@@ -55,7 +55,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input tensor in RAM with a stride for each axis, of which the last may be omitted if it is 1."""
+        """Declare an input tensor in RAM with a stride for each axis. The last stride may be omitted if it is 1."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -70,7 +70,7 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output tensor, each element of which the kernel must store exactly once."""
+        """Declare an output tensor. The kernel must store each element exactly once."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
@@ -117,7 +117,9 @@ class Builder:
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
-        """Multiply `value` by `multiplier`, which must not be negative, and by 2^(shift - 31), with two roundings."""
+        """Multiply `value` by `multiplier` and by 2^(shift - 31), with two roundings. The multiplier must not be
+        negative.
+        """
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:

@@ -1,4 +1,4 @@
-"""Interprets descriptions of kernels: the slow interpreter is the specification of all generated kernels.
+"""Interprets descriptions of kernels. The slow interpreter is the specification of all generated kernels.
 
 The interpreter raises KernelError for an access outside a tensor, for a read of a register or element without a value,
 for a second store of an output element, and for a value that does not fit its register.
@@ -72,8 +72,8 @@ def rescale(x: int, multiplier: int, shift: int) -> int:
 
 
 def rescale_wide(x: int, multiplier: int, shift: int) -> int:
-    """Return the result of rescale() for a 64-bit value, from the upper 16 bits of the multiplier and with one
-    rounding.
+    """Return the result of rescale() for a 64-bit value. The function uses the upper 16 bits of the multiplier and
+    rounds once.
     """
     reduced = (multiplier + (1 << 15)) >> 16 if multiplier < MOST - (1 << 16) + 1 else (1 << 15) - 1
     return shift_right_rounded(x * reduced, 15 - shift)
@@ -148,7 +148,7 @@ OPS: Mapping[str, Callable[..., Number]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the results of operations, of which the interpreter keeps the lower 32 bits of integers.
+"""Functions that compute the results of operations. The interpreter keeps only the lower 32 bits of integer results.
 
 For an operation listed in OWN, the first operand is the old value of the result register.
 """

@@ -82,8 +82,8 @@ class Writer:
     declared: set[str] = field(default_factory=set)
     pointers: int = 0
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """Maps the C expression of an array's start to a shared pointer into the array: its name, and the index of its
-    element.
+    """Maps the C expression of an array's start to a shared pointer into the array: the pointer's name, and the index
+    of the element to which the pointer points.
     """
 
     def say(self, line: str) -> None:

@@ -1,6 +1,6 @@
 """Encodes records of a program as bytes and decodes them.
 
-The constants of a program are stored after its tables: weights, biases, scales and moves.
+The constants of a program (weights, biases, scales and moves) are stored after its tables.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,9 @@ SHARED = 256
 
 
 class ConstantPool:
-    """Aligned constants, of which equal ones are stored once, and parts of larger ones need no bytes of their own."""
+    """Aligned constants. Equal constants are stored once. A constant that is a part of a larger constant needs no bytes
+    of its own.
+    """
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
         self.alignment = alignment

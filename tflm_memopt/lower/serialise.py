@@ -39,7 +39,7 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """Encode a program, whose address must be a multiple of 16.
+    """Encode a program. The address of the encoded program must be a multiple of 16.
 
     Raises PlanError if a number does not fit its field.
     """

@@ -16,7 +16,7 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Type of an operator that only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""Type of an operator that stores its operand for the next inference, and whose output takes no bytes."""
+"""Type of an operator that stores its operand for the next inference. The output of a WRITE_STATE takes no bytes."""
 STATE = "state"
 """Key in a WRITE_STATE operator's options for the tensor that holds the state in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"

@@ -115,7 +115,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
 
 
 def text(value: bytes | str | None) -> str:
-    """Return a string of the schema, which the object API represents as bytes or None, as str."""
+    """Return a string of the schema as str. The object API represents strings as bytes or None."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 

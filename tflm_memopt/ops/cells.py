@@ -51,7 +51,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """Parse the time filters of an SVDF, which read the features of this and of earlier time steps."""
+    """Parse the time filters of an SVDF, which read the features of the current and of earlier time steps."""
     size, (time, state) = memory.svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)

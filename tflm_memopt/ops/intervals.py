@@ -32,7 +32,9 @@ class Range:
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output. A tensor without a range may have any value."""
+    """Return the range of each operator's output. The argument `ops` has the operators in execution order. A tensor
+    without a range may have any value.
+    """
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -99,7 +101,7 @@ def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
-    """Return the range of inputs after the zero point is subtracted, where padding counts as 0."""
+    """Return the range of inputs after the zero point is subtracted. Padding counts as 0."""
     low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
     return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
 

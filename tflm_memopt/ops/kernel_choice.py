@@ -42,7 +42,9 @@ def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() in C copies each window to a buffer."""
+    """Return whether conv_small() in C copies each window to a buffer. The argument `rows` tells whether conv_small()
+    reads whole rows of the input.
+    """
     most, least = (
         (limits.GATHERED_ROWS_BYTES, limits.MANY_CHANNELS) if rows else (limits.GATHERED_BYTES, limits.SOME_CHANNELS)
     )

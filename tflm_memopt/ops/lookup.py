@@ -33,9 +33,7 @@ class OutOfRange(ValueError):
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table that replaces an operator, whose input and output must have one scale each. Raises
-    OutOfRange.
-    """
+    """Return the table that replaces an operator. Input and output must have one scale each. Raises OutOfRange."""
     return TABLES[op.type](op, source, target)
 
 
@@ -150,7 +148,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # `gate` >= 0, so >> rounds towards 0
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # The shift rounds towards 0, since `gate` is not negative.
     return _output(_round_shift16(product, -to_output.shift), target)
 
 

@@ -61,7 +61,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return a COPY, each iteration of which makes one output row if possible. Raises Irregular."""
+    """Return a COPY. If possible, each iteration of the COPY makes one output row. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -94,8 +94,9 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
-    """Return a COPY that moves one input row per iteration to its places in the only output row, or None if
-    impossible.
+    """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
+    If the argument `whole` is true, the function returns None unless the first output row has bytes of the last input
+    row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -153,7 +154,7 @@ def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
 
 
 def without_waiting(op: RowOp) -> RowOp:
-    """Undo the function after()."""
+    """Return an operator without the inputs that the function after() adds to a WRITE_STATE."""
     if not op.state_write:
         return op
     first = slice(1)

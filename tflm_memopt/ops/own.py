@@ -3,10 +3,10 @@
     @operator("CUMSUM", numbers)
     def cumsum(b: Builder) -> None: ...
 
-The description of a kernel computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`. A pixel has `channels`
-elements along the tensor's last dimension. The sizes and parameters of each operator in a model are inserted in the
-kernel's description. A run of the description in NumPy proves that all accesses are in bounds. C is generated only for
-the proved sizes, so a damaged program cannot use other sizes.
+The description of a kernel states how the kernel computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`.
+A pixel has `channels` elements along the tensor's last dimension. The sizes and parameters of each operator in a model
+are inserted in the kernel's description. A run of the description in NumPy proves that all accesses are in bounds. C is
+generated only for the proved sizes, so a damaged program cannot use other sizes.
 """
 
 import functools

@@ -55,7 +55,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs a core of the family `self` can run, of which the core's own family comes last."""
+        """Families whose programs a core of the family `self` can run. The core's own family comes last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 

@@ -167,7 +167,9 @@ def folded_bias(op: RowOp) -> Ints:
 
 
 def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
-    """Return the minimum and maximum sum of each output channel for int8 inputs."""
+    """Return the minimum and maximum sum of each output channel for int8 inputs. The argument `weights` has axes
+    [out][..][in].
+    """
     flat = weights.reshape(len(weights), -1)
     negative, positive = (half.sum(axis=1, dtype=np.int64) for half in (np.minimum(flat, 0), np.maximum(flat, 0)))
     least, most = (n - zero_point for n in (-128, 127))

@@ -50,7 +50,7 @@ def pool(context: OperatorContext) -> RowOp:
 
 
 def mean(context: OperatorContext) -> RowOp:
-    """Parse MEAN, or SUM, which is a MEAN without the division, over any of height, width and channels."""
+    """Parse MEAN or SUM over any of height, width and channels. A SUM is a MEAN without the division."""
     g, divides = _reduction(context), context.op.type == "MEAN"
     if _is_float(context):
         return _float_reduced(context, Kind.AVERAGE_POOL_F32 if divides else Kind.SUM_F32, g)
@@ -150,7 +150,7 @@ def transpose_conv(context: OperatorContext) -> RowOp:
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
-    """Parse BATCH_MATMUL, whose right matrix stays in memory, and whose batch of matrices is stacked as rows."""
+    """Parse BATCH_MATMUL, whose right matrix stays in memory. The matrices of a batch are stacked as rows."""
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])

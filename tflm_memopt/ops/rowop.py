@@ -270,7 +270,7 @@ class RowOp:
     core_1_counters: int = 0
     """Distance in bytes from the counters of core 0 to the counters of core 1, or 0 with one core."""
     message: Message | None = None
-    """Message that a SEND sends or a RECEIVE receives, and which takes no bytes of the arena."""
+    """Message that a SEND sends or a RECEIVE receives. SEND's output and RECEIVE's input take no bytes of the arena."""
     again: bool = False
     """True if the operator computes a tensor a second time (rowgraph/rematerialisation.py)."""
 
@@ -313,9 +313,7 @@ class RowOp:
 
     @property
     def is_product(self) -> bool:
-        """True if the operator multiplies int8 matrices, of which the right one is transposed if the field `param` is
-        1.
-        """
+        """True if the operator multiplies int8 matrices. The field `param` is 1 if the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property

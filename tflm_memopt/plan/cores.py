@@ -31,18 +31,18 @@ call.
 """
 LEAST_PACKED = 4
 AWKWARD = 4
-"""Number of columns that no core gets of a row of five packed columns, because three and two columns need less
-scratch.
+"""With packed weights, a row of five columns is not divided into four columns and one column. A call for four columns
+may need more scratch than the calls for five columns, which compute three columns and two columns.
 """
 MOST_SERIAL = 0.2
-"""At most the fraction MOST_SERIAL of an operator's iterations may run on core 0 alone, because both cores would
-conflict.
+"""If an iteration on both cores would cause a conflict, core 0 computes the whole iteration. At most the fraction
+MOST_SERIAL of an operator's iterations may cause a conflict.
 """
 LABELS = 1000
 """The search for a division between two cores keeps at most about LABELS different finishing times of core 0."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Time for writing an output byte, in multiply-accumulates with plain weights and in multiply-accumulates with packed
-weights.
+"""Writing an output byte takes as long as BYTE_WORK multiply-accumulates with plain weights, or as PACKED_BYTE_WORK
+multiply-accumulates with packed weights.
 """
 
 
@@ -213,7 +213,9 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
 
 
 def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
-    """Return the plan for two cores, which may use the fractions `speeds` of their time for the model."""
+    """Return the plan for two cores. For each core, the argument `speeds` has the fraction of the core's time that the
+    model may use.
+    """
     plan, times = planned.plan, (0.0, 0.0)
     shardings = []
     for call in plan.calls():

@@ -1,5 +1,5 @@
-"""Limits the effort of planning. Effort is counted in work, so that every machine makes the same plan; the unit is a
-second on a core of about 2.6 GHz.
+"""Limits the effort of planning. Effort is counted in work, so that every machine makes the same plan. The unit of work
+is a second on a core of about 2.6 GHz.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripes in which an operator computes `row`, which the next operator reads in the stripes
-        `stripe`.
+        """Return the stripes in which an operator computes `row`. The argument `stripe` has the stripes in which the
+        next operator reads the row.
         """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 

@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Operators to reorder, given in a valid order, where tensors that no operator makes are live from the start."""
+    """Operators to reorder, given in a valid order. Tensors that no operator makes are live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]

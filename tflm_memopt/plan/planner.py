@@ -161,7 +161,7 @@ class Planner:
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
         """Return the plan with the least use of slow memory that computes nothing twice and needs at most `limit` bytes
-        of fast memory, or None.
+        of fast memory. Return None if every plan needs more than `limit` bytes.
         """
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
@@ -424,7 +424,7 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order, of which the first keeps the order of the model."""
+    """Return a planner for each promising operator order. The first planner keeps the order of the model."""
     spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, spent)
@@ -460,8 +460,8 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference, after the indices of the oldest rows at the beginning of a region's
-    state.
+    """Return the buffers that outlive an inference. A region's state begins with the indices of the oldest rows, and
+    the buffers follow.
     """
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]

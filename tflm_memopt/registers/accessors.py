@@ -1,4 +1,6 @@
-"""Writes C structs and accessors for registers (section 6.5): C functions that read or write a register."""
+"""Writes C structs and accessors for registers (section 6.5). An accessor is a C function that reads or writes a
+register.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

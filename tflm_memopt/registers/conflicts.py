@@ -56,9 +56,10 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can become one access.
 
-    A combined read takes the place of the first read, and a combined write takes the place of the last write. A
-    combined access does not move past a side effect, a call, or an access to a volatile variable. A combined access
-    does not move past a field that an interrupt handler uses.
+    Accesses are combined only if they have no conflict and if the new order has no observable effect. A combined read
+    takes the place of the first read, and a combined write takes the place of the last write. A combined access does
+    not move past a side effect, a call, or an access to a volatile variable. A combined access does not move past a
+    field that an interrupt handler uses.
     """
 
     function: Function

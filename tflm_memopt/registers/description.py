@@ -131,7 +131,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C struct, where `nbytes` is 0 until every field has a place in a register."""
+    """Fields and groups that form one C struct. The field `nbytes` is 0 until every field has a place in a register."""
 
     name: str
     members: tuple[Field | SubGroup, ...]

@@ -36,7 +36,9 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field an access reads or writes, or the empty name for a function call."""
+    """Variables that determine which field an access reads or writes. A function call is listed as a variable with an
+    empty name.
+    """
 
     @property
     def field(self) -> Field:

@@ -102,7 +102,8 @@ def fixed(groups: Groups) -> Layout:
 def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
     """Assign fields to registers by a heuristic, which begins with the most frequent and largest combinations.
 
-    A field whose accesses have effects gets a register of its own.
+    The argument `regions` has the fields of each set of combined accesses. A field whose accesses have effects gets a
+    register of its own.
     """
     order = combinations(regions)
     elements = {part.group for group in groups.values() for part in group.parts if part.count is not None}

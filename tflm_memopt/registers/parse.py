@@ -128,7 +128,7 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether the code at `cursor` is part of a macro, and cannot be replaced."""
+        """Return whether the code at `cursor` is part of a macro. Code in a macro cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 

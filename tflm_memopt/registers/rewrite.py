@@ -31,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Return the driver with accessor calls, and with `header[1]` instead of `header[0]`."""
+    """Return the driver with accessor calls. The returned driver includes `header[1]` instead of `header[0]`."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])

@@ -51,7 +51,9 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return a phrase like those of _slower(), with the flag that makes a slow model faster."""
+    """Return a phrase that says whether the model was rewritten, how much slower the rewritten model is, and which flag
+    makes the model faster.
+    """
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster

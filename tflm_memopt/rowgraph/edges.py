@@ -25,7 +25,7 @@ class Impossible(Exception):
 
 
 class Slid(NamedTuple):
-    """A tensor, of which each inference computes only the newest rows."""
+    """A tensor of which each inference computes only the newest rows."""
 
     whole: Rows
     new: int

@@ -189,8 +189,8 @@ def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
 
 
 def with_rows(shape: tuple[int, ...], height: int, rows: int) -> tuple[int, ...] | None:
-    """Return a tensor's shape after the number of rows has changed from `height` to `rows`, or None if the first axis
-    with more than one element does not count rows.
+    """Return a tensor's shape after the number of rows has changed from `height` to `rows`. The axis of the rows has
+    `height` elements, and each axis before it has one element. Return None if the shape has no axis of rows.
 
     >>> with_rows((1, 8, 6, 3), 8, 2), with_rows((1, 48, 3), 8, 2)
     ((1, 2, 6, 3), None)

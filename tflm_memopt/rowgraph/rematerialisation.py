@@ -35,8 +35,8 @@ class Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return choices of operators that may run twice, from no repeated operator to the least RAM and the longest
-    time.
+    """Return choices of operators that may run twice. The first choice repeats no operator, and each later choice saves
+    RAM and costs time.
     """
     seen = _Seen(graph, sizes)
     late = {graph.ops[key].output for key, _ in seen.late_readers}

@@ -48,8 +48,8 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Replace states by rolling buffers, whose writers run after all operators that read them, where possible, and
-    return the graph.
+    """Replace states by rolling buffers where possible, and return the graph. The writer of a state runs after all
+    operators that read the state.
     """
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():

@@ -69,7 +69,8 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
-    """Return the operator, or an Unsupported if the operator does not read the last row of an input in `whole`.
+    """Return an Unsupported if the operator has an input in `whole` and does not read the last row of the input.
+    Otherwise, return the operator.
 
     If the output of a step is not read, an LSTM skips the step and does not update its state. The function adds to
     `whole` each output whose last row must be read, so that an LSTM computes its last step.

@@ -28,7 +28,7 @@ BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return a function that runs inferences of a model, whose input has the place `where` (`Changes.input`).
+    """Return a function that runs inferences of a model. The argument `where` is a value of `Changes.input`.
 
     The caller resets the interpreter before each inference in `resets`.
     """

@@ -24,9 +24,10 @@ RANDOM_RUNS = 2
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error or "".
 
-    If the whole model is one custom operator, the operator runs on `inputs`, and otherwise on random values. An
-    iteration may write only to its output row, its sums and its counters. The outputs must equal the outputs of a
-    second run, whose buffers do not overlap.
+    If the whole model is one custom operator, the operator runs on `inputs`. Each element of `inputs` has all inputs of
+    the model for one run. Custom operators inside a larger model run on random values. An iteration may write only to
+    its output row, its sums and its counters. The outputs must equal the outputs of a second run, whose buffers do not
+    overlap.
     """
     done = 0
     for region in regions(model):

@@ -69,7 +69,7 @@ def regions(model: Model) -> list[CustomOperator]:
 def demand_sound(model: Model) -> None:
     """Raise ModelError if the C library would refuse a program of a rewritten model.
 
-    A program with a user's kernel may lack the description of the kernel in the process, and is accepted. Raises
+    A program with a user's kernel is accepted even if the process lacks the description of the kernel. Raises
     RuntimeUnavailable if the compiled host library is missing.
     """
     for region in regions(model):

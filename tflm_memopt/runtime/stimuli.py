@@ -76,7 +76,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with state, of which every seventh has extreme inputs."""
+    """Return a sequence of inferences for a model with state. Every seventh inference has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):

@@ -1,4 +1,4 @@
-"""Chooses an inference for a self-test, whose outputs change if two inputs are exchanged."""
+"""Chooses an inference for a self-test. The outputs must change if two inputs of the inference are exchanged."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
@@ -26,7 +26,8 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
     """Return the index of the inference with the most differences. A difference is a pair of outputs that differ, or an
-    exchange of two inputs that changes an output.
+    exchange of two inputs that changes an output. For each tensor in `tensors`, the argument `outputs` has the tensor's
+    values in all runs.
     """
 
     def told_apart(candidate: int) -> int:

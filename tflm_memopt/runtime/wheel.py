@@ -24,7 +24,7 @@ VERSION = "0.dev20261023182759"
 """The only version of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the C function that adds the custom operators, by which TFLM's wheel finds the function."""
+"""Name of the C function that adds the custom operators. TFLM's wheel finds the function by name."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 

@@ -1,4 +1,4 @@
-"""Runs a model with a sliding input on a sequence, of which each inference gets only the new rows."""
+"""Runs a model with a sliding input on a sequence. Each inference gets only the new rows of the sequence."""
 
 from dataclasses import replace
 
@@ -15,15 +15,15 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Divide a full window into the rows of consecutive inferences, `elements` elements for each. If the number of
-    elements of the window is not a multiple of `elements`, the first inference begins with zeros.
+    """Divide a full window into the rows of consecutive inferences. Each inference gets `elements` elements. If the
+    number of elements of the window is not a multiple of `elements`, the first inference begins with zeros.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """Finds the new rows in a sequence of sliding inputs, `elements` new elements for each inference."""
+    """Finds the new rows in a sequence of sliding inputs. Each inference has `elements` new elements."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements

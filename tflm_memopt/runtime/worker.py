@@ -2,8 +2,9 @@
 
 A crash in native code ends only the process of one model. Each model runs in a fork of the worker, so that Python
 imports its modules only once. A line of standard input starts a fork and is a JSON list: [DIR, RUNS, OUTPUTS, INPUT,
-RESETS, CORES]. The worker prints the exit code of the fork. The folder DIR contains the files MODEL and INPUTS, and the
-fork writes the files OUTPUTS and LOG, which has TFLM's output with the sizes of the arena.
+RESETS, CORES]. The worker prints the exit code of the fork. The folder DIR contains the files MODEL and INPUTS. After
+all runs, the fork writes the files OUTPUTS and LOG into DIR. The file LOG has TFLM's output with the sizes of the
+arena.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each model input, whose first axis is the index of the run."""
+"""File with an array for each model input. The first axis of each array is the index of the run."""
 OUTPUTS = "outputs.npz"
 LOG = "log.txt"
 

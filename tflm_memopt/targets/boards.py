@@ -206,5 +206,5 @@ def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
 
 
 def fits(arena: Arena, model: Firmware, slow: int = 0) -> tuple[BoardFit, ...]:
-    """Return how a model fits on each known board."""
+    """Return how a model fits on each known board. The argument `slow` is the number of bytes in external RAM."""
     return tuple(fit(on, arena, model, slow) for on in boards().values())

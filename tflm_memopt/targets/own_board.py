@@ -26,7 +26,7 @@ def board(name: str) -> Board:
 
 
 def own_board(path: Path) -> Board:
-    """Return the board in a TOML file."""
+    """Return the board in a TOML file. Raises UsageError for a file that is unreadable or invalid."""
     with about(path):
         document = toml(read_file(path), HINT)
         for key in document.keys() - set(KEYS):

@@ -2,7 +2,7 @@
 
 The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc):
 the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
-operator allocates, and the arena starts at a 16-byte boundary, as TFLM requires.
+operator allocates. The arena starts at a 16-byte boundary, as TFLM requires.
 
 Head and tail of the arena grow towards each other. The tail holds persistent data: structs and per-channel arrays. The
 head holds scratch requests, temporary tensors and the planner's arrays during AllocateTensors, and activations and

@@ -434,4 +434,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Maps the name of an operator in the schema, or the code of a custom operator, to the operator's allocations."""
 
 UNKNOWN = Kernel()
-"""Kernel with unknown allocations, for which all figures of the arena are lower bounds."""
+"""Kernel with unknown allocations. If allocations are unknown, all figures of the arena are lower bounds."""

@@ -35,7 +35,7 @@ def _then(name: str, nbytes: Callable[[ConvShape], int], node: Node, abi: Abi) -
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request one int32 for each class of a SOFTMAX, whose dimension 1 ESP-NN takes as the number of classes."""
+    """Request one int32 for each class of a SOFTMAX. ESP-NN takes dimension 1 of a SOFTMAX as the number of classes."""
     yield from KERNELS["SOFTMAX"].prepare(node, abi)
     if node.dtype("i0") == node.dtype("o0") == "INT8":
         yield from scratch(4 * node.dim("i0", 1))

@@ -37,7 +37,7 @@ class LiveRange:
     replaces: frozenset[TensorId] = frozenset()
     """Inputs that the operator may overwrite when it writes the buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Inputs that an iteration's last output byte may overlap."""
+    """Inputs that an iteration may overwrite with its last output byte."""
     before_write: Ints | None = None
     """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes, or None for a
     whole tensor.
@@ -186,7 +186,7 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
     """While a tiled group writes a pixel, all bytes of the buffer below the pixel count as live, so that the output
-    overlaps the input by whole pixels.
+    overlaps the input by whole pixels only.
     """
     if not writer.stripes:
         return before_write
@@ -312,7 +312,7 @@ class Arrivals:
 
     depth: int
     pushed: Ints
-    """Positions of the iterations that wait for new rows, after the first rows, which arrive before the group
+    """Positions of the iterations that wait for new rows. The first rows of the streamed input arrive before the group
     starts.
     """
     last: int

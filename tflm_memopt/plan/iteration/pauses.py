@@ -127,7 +127,9 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return all moments at which a plan can pause."""
+    """Return all moments at which a plan can pause. The argument `cost` has the time of all iterations of each
+    operator.
+    """
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0

@@ -215,7 +215,7 @@ class Lives:
 class Trace:
     members: tuple[Member, ...]
     entry: Ints
-    """Each number of the array encodes an operator and a request, of which EXECUTE runs an iteration of the
+    """Each number of the array encodes an operator and a request. The request EXECUTE runs an iteration of the
     operator.
     """
     iteration: Ints
@@ -385,7 +385,7 @@ def beginning(trace: Trace, most: int) -> Trace:
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of a group, which runs just before each request for its output."""
+    """Add an operator at the front of a group. The operator runs just before each request for its output."""
     demands, need = _demands(trace, member)
     several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
     first, end = _rows_at_once(member, demands, need) if several else member.batches

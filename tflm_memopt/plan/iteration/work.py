@@ -1,4 +1,4 @@
-"""Counts the work of operators from their iterations, with repeated work each time, and without padding."""
+"""Counts the work of operators from their iterations. Repeated work is counted each time, and padding adds no work."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -107,8 +107,8 @@ def _of(m: Member, executed: Ints, runs: Ints, calls: int, around: _Surroundings
 
 
 def _runs(m: Member, at: Ints, executed: Ints) -> Ints:
-    """Return the number of iterations of each kernel call, which ends if the next iteration is of another operator. In
-    a tiled group, a kernel call also ends at the end of a row.
+    """Return the number of iterations of each kernel call. A kernel call ends if the next iteration is of another
+    operator. In a tiled group, a kernel call also ends at the end of a row.
     """
     starts = at[1:] - at[:-1] != 1
     if m.stripes:

@@ -16,6 +16,10 @@ SHORT = 16
 
 
 def copied(op: RowOp, done: Work, row: Ints, runs: Ints, *, by_row: bool, rolling: bool) -> Work:
+    """Add the work of a COPY. The argument `runs` has the number of rows that each kernel call copies. The argument
+    `by_row` is true if tmo_copy_rows() copies the rows. The argument `rolling` is true if an operand is in a rolling
+    buffer.
+    """
     n, moves = len(row), op.moves.moves if op.moves else ()
     times = np.array([n if op.scatters else _there(op, move, row) for move in moves])
     counts, sizes = np.array([[move.count, move.nbytes] for move in moves]).T
@@ -83,7 +87,7 @@ def _is_even(op: RowOp, move: Move, rows: int) -> bool:
     if access.div == 1:
         return move.period <= 1
     aligned = move.period == access.div and (move.shift - access.add) % access.div == 0
-    if op.moves and len(op.moves.moves) == 1:  # copy_parts()
+    if op.moves and len(op.moves.moves) == 1:  # copy_parts() copies a single move.
         return access.mul == 1 and (move.period <= 1 or aligned)
     even = access.mul == 1 and aligned and move.phase_step * access.div == source.row_bytes
     return even and source.h > 1

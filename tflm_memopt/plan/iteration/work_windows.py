@@ -89,7 +89,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Columns that are copied together have a 1 in the array `at_once`."""
+        """The array `at_once` has a 1 for each column whose complete window is copied together with other windows."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 

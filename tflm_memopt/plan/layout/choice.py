@@ -46,13 +46,18 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
+        """Return the fraction of each core's time that its models take. The argument `busy` has the fraction of a
+        core's time that each model takes, in millionths.
+        """
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """For each model and core, return a variable that is 1 if the core runs the model."""
+        """For each model and core, return a variable that is 1 if the core runs the model. The argument `busy` has the
+        work of each model, and `whole` is at least the sum of all work.
+        """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
         for number, members in enumerate(self.sets or [range(len(busy))]):

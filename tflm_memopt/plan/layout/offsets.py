@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import LinearExpr
 
 MOVES = 200
-"""If a buffer exceeds the limit of a layout, the buffer is placed earlier. A search within a limit makes at most MOVES
-such moves.
+"""If a buffer exceeds the limit of a layout, a move places the buffer earlier. A search within a limit makes at most
+MOVES moves.
 """
 PERSISTENCE = 2
 """The function fit() tries only one limit, and makes up to PERSISTENCE times MOVES moves."""
@@ -44,7 +44,9 @@ PATIENCE, PATIENT = 0.05, 0.1
 whichever is longer.
 """
 ARENA_ALIGN = 16
-"""Alignment of the arena's head in bytes, to which the sizes of equally good layouts round up."""
+"""Alignment of the arena's head in bytes. Layouts are equally good if their sizes round up to the same multiple of
+ARENA_ALIGN.
+"""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """A layout whose search ran out of budget is not stored, because results must not depend on earlier calls."""

@@ -69,8 +69,8 @@ class CutLabel:
 
 
 class RowGroups:
-    """Finds the groups of a region that run row by row, by their last operator: `by_end[n]` has the groups up to
-    operator `n - 1`.
+    """Finds the groups of a region that run row by row. The element `by_end[n]` has the groups whose last operator is
+    `n - 1`.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
@@ -205,7 +205,9 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add tiled variants of the largest group, whose bytes the module tiles_any.py counts slowly but exactly."""
+        """Add tiled variants of the largest group. The module tiles_any.py counts the bytes of the variants slowly but
+        exactly.
+        """
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)

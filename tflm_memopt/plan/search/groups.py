@@ -219,8 +219,8 @@ def in_rows(group: Candidate, chain: Chain, count: int, scratch: int = 0) -> Can
 
 
 def _pixels(op: RowOp, scratch: int) -> int:
-    """Return for how many pixels `scratch` bytes are enough (at least 1), where 0 stands for the usual number of
-    pixels.
+    """Return for how many pixels `scratch` bytes are enough, but at least 1. Return 0 if `scratch` bytes are enough for
+    the usual number of pixels.
     """
     usual, one = op.scratch_bytes(op.writes.w), op.scratch_bytes(op.writes.w, pixels=1)
     return 0 if op.packing not in SCRATCH_VARIES or usual <= max(scratch, one) else max(1, scratch // one)
@@ -378,8 +378,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is tried even if the time budget is used up. The argument `turns` is the time budget for groups
-    that compute parts of several outputs in turn.
+    The shortest group is tried even if the time budget is used up. The argument `orders` is the number of operand
+    orders to try. The argument `turns` is the time budget for groups that compute parts of several outputs in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}

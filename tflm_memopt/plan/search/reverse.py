@@ -21,7 +21,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 @dataclass(frozen=True)
 class Reversed:
     chain: Chain
-    """The region in reversed row order, with unchanged operators that cannot be reversed."""
+    """The region in reversed row order. Operators that cannot be reversed are unchanged."""
     able: frozenset[int]
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)

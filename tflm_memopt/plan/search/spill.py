@@ -24,7 +24,8 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places a group's buffers in fast memory, without buffers in slow memory, and returns their size."""
+"""Function that places a group's buffers in fast memory, and returns their size. Buffers in slow memory are left out.
+"""
 MOST_CHOSEN = 3
 """If a group has more than MOST_CHOSEN outputs, either all outputs or no outputs are in slow memory."""
 

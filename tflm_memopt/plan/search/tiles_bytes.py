@@ -131,7 +131,7 @@ def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: 
 @dataclass(frozen=True, slots=True)
 class RowCount:
     total: int
-    """Number of rows in all stripes, where a row that is made twice counts twice."""
+    """Number of rows in all stripes. A row that is made twice is counted twice."""
     most: int
     present: tuple[int, int]
     """Range of the rows that a stripe makes, counted from the first row of a complete stripe."""

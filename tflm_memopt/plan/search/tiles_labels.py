@@ -26,12 +26,14 @@ class State(NamedTuple):
     end: int
     advance: int
     first: int
-    """Index of the first stripe in which the operator computes rows, where stripe 0 computes the first rows of the
-    group's output.
+    """Index of the first stripe in which the operator computes rows. Stripe 0 computes the first rows of the group's
+    output.
     """
     stop: int
     stripe_rows: int
-    """Rows per stripe of the next tensor that sums are computed from or, if there is none, of the group's output."""
+    """Number of rows that a stripe has in the input of the next operator with sums or, if no later operator has sums,
+    in the group's output.
+    """
     sums: int
     """Bytes that the next operator with sums needs for its sums and for an output row, or -1 if no later operator has
     sums.
@@ -44,7 +46,7 @@ class State(NamedTuple):
     early: bool = False
     """Whether each channel group writes its own channels of all output pixels."""
     by_rows: bool = False
-    """True if tiles must have the full width of the tensor, like streamed rows and messages."""
+    """True if tiles must have the full width of the tensor. Streamed rows and messages are whole rows."""
 
 
 class Visit(NamedTuple):

@@ -1,8 +1,8 @@
 """Exchanges rows and columns of maps if, without an exchange, RAM would have to hold whole maps.
 
 In networks such as BC-ResNet, a mean along each column needs all rows of a map. Networks for many electrodes have
-windows of more rows than the library supports. The exchange changes the order of additions for integers only, so the
-output bytes stay equal.
+windows of more rows than the library supports. If rows and columns are exchanged, operators can compute one row at a
+time. The exchange changes the order of additions for integers only, so the output bytes stay equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""An exchange of axes must save WORTH buffered bytes for each byte that it transposes."""
+"""An exchange of axes must save at least WORTH buffered bytes for each byte that it transposes."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 

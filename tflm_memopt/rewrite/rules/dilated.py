@@ -1,6 +1,6 @@
 """Replaces SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND by a convolution with dilation.
 
-TensorFlow's converter writes these operators if several dilated convolutions read one tensor.
+TensorFlow's converter writes all three operators if several dilated convolutions read one tensor.
 """
 
 import math

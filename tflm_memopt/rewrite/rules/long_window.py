@@ -1,8 +1,9 @@
 """Converts long windows, for example on raw audio, to windows of few rows with several samples per row.
 
-The new operator computes several outputs of the original operator from one window. The new filter has a copy of the
-original filter for each output, where each copy is moved by the original stride. Samples outside the original window
-have a weight of zero. The samples of a row become channels of a CONV_2D, or pixels of a DEPTHWISE_CONV_2D.
+The new operator computes several outputs of the original operator from one window. For each output, the new filter has
+a copy of the original filter. From copy to copy, the position in the new filter increases by the stride of the original
+operator. Samples outside the original window have a weight of zero. The samples of a row become channels of a CONV_2D,
+or pixels of a DEPTHWISE_CONV_2D.
 
 Some operators cannot ignore a sample by a weight of zero: a pool has no weights, and zero times an infinite float32
 sample is NaN. In pools and in float32 operators, each new window must consist of whole rows. If windows cannot consist
@@ -49,7 +50,9 @@ class LongWindow:
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
-        """Return the least number of outputs per row that needs at most MAX_KERNEL_H rows, or None."""
+        """Return the smallest number of outputs per row for which a window has at most MAX_KERNEL_H rows. Return None
+        if the number exceeds MOST_OUTPUTS.
+        """
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 

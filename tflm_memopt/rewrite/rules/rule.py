@@ -19,9 +19,7 @@ class Rule(Protocol):
     @property
     def __name__(self) -> str: ...
     def rewrite(self, graph: Graph, op: Op) -> Graph | None:
-        """Rewrite `op`, and possibly operators after `op`, and return the new graph, or None if the rule does not
-        apply.
-        """
+        """Rewrite `op`, and possibly operators after `op`. Return the new graph, or None if the rule does not apply."""
         ...
 
 
@@ -44,7 +42,7 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self) -> Mapping[int, Ops]:
-        """Map the old operator's index to the new operators, of which the last gets the old index."""
+        """Map the old operator's index to the new operators. The last new operator gets the old operator's index."""
         return {self.op.index: (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))}
 
     def supported(self) -> Graph | None:
