@@ -15,7 +15,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Only code in the folders `ops` and `lower` may compare the kind of an operator; all other code must call traits()."""
+"""Only code in the folders `ops` and `lower` may compare the kind of an operator. All other code must call traits()."""
 
 Source = Mapping[Path, ast.Module]
 """Maps the path of each module of the package to the module's syntax tree."""

@@ -58,9 +58,7 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """All callers pass constants for the arguments in `parameters`, so that a compiler that inlines the function
-    removes them.
-    """
+    """All callers pass constants for the arguments in `parameters`, so that inlining removes the arguments."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 

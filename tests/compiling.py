@@ -49,8 +49,8 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # With -MD, ccache gets the list of headers from GCC and need not preprocess TFLM's large headers.
-    # GCC collects no garbage below 600 MB of memory, because TFLM's headers alone take 400 MB.
+    # With -MD, ccache gets the list of headers from GCC and need not preprocess TFLM's large headers. GCC's garbage
+    # collector starts only at 600 MB of memory, because TFLM's headers alone take 400 MB.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     run(*whole, cwd=folder)

@@ -1,5 +1,5 @@
-"""Builds networks of kinds that run on microcontrollers, to measure the error of instruction estimates; never fit an
-estimate to them.
+"""Builds networks of kinds that run on microcontrollers, to measure the error of instruction estimates. Never fit an
+estimate to the networks.
 """
 
 from collections.abc import Callable, Mapping

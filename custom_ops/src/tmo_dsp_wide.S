@@ -171,7 +171,7 @@
     add   r11, r3, r3, lsl #1
     lsl   r10, r3, #1
     it    lt
-    movlt r11, #0              /* The code reads the first channel's weights for a channel that does not exist. */
+    movlt r11, #0              /* For a channel that does not exist, the code reads the first channel's weights. */
     MULTIPLY_ROWS 4
 3:  MULTIPLY_ROWS 2
 4:  MULTIPLY_ROWS 1

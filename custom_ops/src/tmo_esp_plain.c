@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes unpacked ADD, MUL and pooling operators with ESP-NN. If all data are whole aligned vectors, ESP-NN's vector code computes the
- * same bytes as TFLM, and otherwise the library's own C kernels run. For incomplete vectors, ESP-NN 1.2.3 on ESP32-S3 has two faults:
- * esp_nn_mul_elementwise_s8 may round differently, and esp_nn_max_pool_s8 may ignore the activation. */
+/* This file computes unpacked ADD, MUL and pooling operators with ESP-NN. ESP-NN's vector code runs only if all data are whole aligned vectors, for
+ * which ESP-NN computes the same bytes as TFLM. Otherwise, the library's own C kernels run. For incomplete vectors, ESP-NN 1.2.3 on ESP32-S3 has two
+ * faults: esp_nn_mul_elementwise_s8 may round differently, and esp_nn_max_pool_s8 may ignore the activation. */
 #include "tmo/access.h"
 #include "tmo/vectors.h"
 

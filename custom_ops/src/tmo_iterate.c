@@ -597,8 +597,8 @@ static TMO_ALWAYS_INLINE int8_t *adjacent_pixels(const execution *f, const tmo_v
   return plain ? (int8_t *)(uintptr_t)v->base + (t->offset + first * tmo_row_bytes(t)) : tmo_adjacent_pixels(f->run, t, first, end);
 }
 
-/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything unless all pixels are adjacent and
- * each output pixel needs one pixel of each operand. */
+/* Computes the rows from run->current to row `end` - 1 as one long row. Returns false without computing anything if the pixels of an operand or of
+ * the output are not adjacent, or if an output pixel needs several pixels of an operand. */
 TMO_OWN_FRAME static bool iterate_as_one_row(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *const out = f->out.tensor;

@@ -206,7 +206,7 @@
     cbz   r1, 1f
     ldmia r1, {r0-r8}
     b     2f
-1:  ldr   r12, [lr, #COLUMN] /* finds the addresses of nine taps, of which some may be outside the input */
+1:  ldr   r12, [lr, #COLUMN] /* finds the addresses of nine taps; some taps may be outside the input */
     ldmia lr, {r0, r2, r3, r5, r6, r8}
     mla   r0, r12, r2, r0
     add   r1, r0, r2

@@ -238,8 +238,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. Either the next loop code is
- * equal, or the loop has no other loop code. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. The next loop code must be the
+ * same, or the loop must have no other loop code. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {

@@ -95,7 +95,7 @@ def mobilenet_v2(batch: int | None) -> tf.keras.Model:
 
 
 def autoencoder(batch: int | None) -> tf.keras.Model:
-    """Return an autoencoder of dense layers, of which the narrowest has 8 units."""
+    """Return an autoencoder of dense layers. The narrowest layer has 8 units."""
     sound = x = tf.keras.Input((256,), batch)
     for units in (48, 48, 8, 48, 48):
         x = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(layers.Dense(units, use_bias=False)(x)))

@@ -41,7 +41,7 @@ def gather(b: Builder) -> None:
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
     """The parameters (`down`, `across`) are (0, 1) if the right matrix is transposed, and (1, 0) if not. Int8 matrices
-    have zero points; int16 matrices have none, but their sums have 64 bits.
+    have zero points. Int16 matrices have no zero points, but their sums have 64 bits.
     """
     dot, sums = ("dot_wide", Type.INT64) if kind is Type.INT16 else ("dot", INT32)
 

@@ -1,1 +1,1 @@
-"""Tests of the C kernels; without this file, `import kernels` would find scripts/kernels.py."""
+"""Tests of the C kernels. Without this file, `import kernels` would find scripts/kernels.py."""

@@ -156,7 +156,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* amount by which `column` grows for the next tensor row with the same index in the column window */
+  uint32_t width; /* amount by which `column` grows from one tensor row to the next tensor row with the same index in the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -306,7 +306,7 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
 /* tmo_dsp_dense_taps() computes the same as tmo_dsp_dense(), and tmo_dsp_direct_taps() computes the same as tmo_dsp_direct(). tmo_dsp_dense_taps()
- * and tmo_dsp_direct_taps() read a list of n taps, each of `bytes` bytes. */
+ * and tmo_dsp_direct_taps() read a list of n taps. Each tap has `bytes` bytes. */
 TMO_CORE void tmo_dsp_dense_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
                                  uint32_t triples, uint32_t n);
 TMO_CORE void tmo_dsp_direct_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,

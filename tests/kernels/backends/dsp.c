@@ -112,7 +112,7 @@ void tmo_dsp_wide_two(tmo_wide_job *job) {
   }
 }
 
-/* Returns false if a bias is larger than a byte, so that tests also run the C code for 64-bit sums. */
+/* Returns false if a bias does not fit a byte, so that tests also run the C code for 64-bit sums. */
 bool tmo_dsp_wide_taps(tmo_wide_taps *job) {
   for (int32_t c = 0; c < job->channels; ++c) {
     const int8_t *w = job->weights + c;

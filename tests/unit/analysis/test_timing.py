@@ -12,7 +12,7 @@ CORE = "cortex-m4"
 
 
 def test_the_longest_time_assumes_one_flash_for_the_whole_plan() -> None:
-    """The flash with which the first operator is slowest is not the flash with which the second operator is slowest."""
+    """Each of the two operators is slowest with a different flash."""
     work = [Work("DSP_CONV rows", macs=1e6), Work("DSP_DEPTHWISE 3x3 rows", iterations=500)]
     unknown = Clock(CORE, 64.0)
     flashes = {board.flash_timing for board in boards().values() if board.flash_timing} - {NO_WAIT}

@@ -1,6 +1,7 @@
 """The checker refuses every plan that would give wrong bytes.
 
-Each test damages a plan in one place; if the checker accepts the plan, the executor's output bytes must be right.
+Each test damages a plan in one place. If the checker accepts the damaged plan, the executor's output bytes must be
+right.
 """
 
 from collections.abc import Callable
