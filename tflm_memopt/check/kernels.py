@@ -25,15 +25,15 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the number of bytes for the 32-bit sums of one output row, two for each output index of ARG_MAX and
-    ARG_MIN.
+    """Return the number of bytes for the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums for each
+    output index.
     """
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the output may overwrite an input, because the kernel reads each input element before it writes
-    the output element with the same index.
+    """Return whether the output may overwrite an input. The kernel must read each input element before it writes the
+    output element with the same index.
     """
     limits = op.kind.name == "MAX_POOL_S16" and op.window == UNIT  # A RELU6 of int16 runs as a max pool.
     return (limits or op.kind.name in ELEMENT_BY_ELEMENT) and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)

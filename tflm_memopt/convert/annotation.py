@@ -52,9 +52,7 @@ def read_sound(data: bytes) -> Model:
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form, in which operators that TFLM's own kernels run are unchanged, byte for
-    byte.
-    """
+    """Return the model's canonical form. Operators that TFLM's own kernels run stay unchanged, byte for byte."""
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})

@@ -115,8 +115,8 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph in which operators have the best packed kernels of the target, except for operators with an
-    input outside the arena.
+    """Return the graph in which operators have the best packed kernels of the target. Operators whose input is outside
+    the arena keep unpacked kernels.
     """
     wanted = family(target)
     source = graph.source.tensor if graph.source else None

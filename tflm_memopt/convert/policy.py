@@ -337,8 +337,8 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
 
     A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash. TFLM kernels that only the
     original model needs may stay in the firmware for other models, so they count as saved flash only if the rewrite
-    saves the fraction LITTLE of the arena. The argument `arenas` has the sizes of the arena in bytes before and after
-    the rewrite.
+    saves at least the fraction LITTLE of the arena. The argument `arenas` has the sizes of the arena in bytes before
+    and after the rewrite.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

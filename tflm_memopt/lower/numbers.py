@@ -29,7 +29,9 @@ CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 SUMMED = Kind.SUMS
 """Kind of an operator whose products are added up by several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators whose constants are not compared, because the operators have none or divide them among devices."""
+"""Kinds of operators whose constants are not compared. The operators have no constants, or their constants are divided
+among devices.
+"""
 
 
 class ConstantForm(NamedTuple):

@@ -135,8 +135,8 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts for four channels at a time, with multiplier 0 and shift -1 for unused
-    channels.
+    """Return biases, multipliers and shifts of four channels at a time. Unused channels have the multiplier 0 and the
+    shift -1.
     """
     return _int32(_mve_scales(channels, -len(channels) % QUAD).reshape(-1, QUAD, 3).transpose(0, 2, 1))
 

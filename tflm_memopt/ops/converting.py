@@ -1,5 +1,5 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type. Conversions between int8 and uint8
-use a table of 256 bytes, and all other conversions run in kernels of their own.
+use a table of 256 bytes. All other conversions run in kernels of their own.
 """
 
 from collections.abc import Mapping

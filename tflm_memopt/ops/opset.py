@@ -1,5 +1,5 @@
 """Lists the operators that run row by row. For each operator, the table OPSET has a parsing function and the operator's
-constraints, in the order of checking.
+constraints. The constraints are checked in the order of the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence

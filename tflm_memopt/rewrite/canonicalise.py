@@ -1,5 +1,5 @@
-"""Rewrites a graph to use fewer types of operators, so that more operators run row by row, without changing an output
-byte.
+"""Rewrites a graph to use fewer types of operators, so that more operators run row by row. No rewrite changes an output
+byte of the model.
 """
 
 import math
@@ -56,8 +56,8 @@ RULES: tuple[Rule, ...] = (
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Graph:
-    """Replace known integers by constants and apply all rules in order, except to operators with an index in
-    `left_alone`.
+    """Replace known integers by constants and apply all rules in order. Operators whose index is in `left_alone` stay
+    unchanged.
     """
     graph = with_dimension(with_known(graph, left_alone), left_alone)
     for rule in RULES:

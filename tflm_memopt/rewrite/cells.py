@@ -15,7 +15,7 @@ from tflm_memopt.ops.opset import refusal
 
 
 def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Replace variables by states, except for operators in `left_alone`, and return the graph."""
+    """Replace variables by states, and return the graph. The operators in `left_alone` keep their variables."""
     for op in [op for op in graph.ops if op.type in VARIABLES and op.index not in left_alone]:
         found = replace(graph, states=(*graph.states, *_states(graph, op)))
         if refusal(OperatorContext(found, op)) is None:

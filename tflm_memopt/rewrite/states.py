@@ -25,8 +25,8 @@ class _Uses:
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Replace variables of the first subgraph by states, except for operators in `left_alone`, and return the
-    subgraph.
+    """Replace variables of the first subgraph by states, and return the subgraph. The operators in `left_alone` keep
+    their variables.
     """
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}

@@ -153,7 +153,7 @@ class RowGraph:
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """Maps each tensor outside the arena to its space."""
+        """Maps a tensor to its space, unless the space is the arena."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)

@@ -70,7 +70,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live ranges for the layout, in which a reversed group frees bytes only in whole rows or pixels."""
+        """Live ranges for the layout. A reversed group frees bytes only in whole rows or pixels."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)

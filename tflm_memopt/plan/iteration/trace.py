@@ -412,8 +412,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return the first row and the end row of each iteration's kernel call. The size of the first call is chosen so
-    that as many requests as possible end at the end of a call.
+    """Return the first row and the end row of each iteration's kernel call. The first call may compute fewer rows, so
+    that as many requests as possible end with the last row of a call.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)

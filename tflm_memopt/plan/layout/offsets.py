@@ -72,7 +72,8 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may run in either row order, whose minimum distances are not in the field `constraints`."""
+    """Groups that may run in either row order. The field `constraints` has no minimum distances of reversible groups.
+    """
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
@@ -222,8 +223,8 @@ def _neighbours(problem: LayoutProblem) -> _Neighbours:
 def _fitted(
     problem: LayoutProblem, limit: float, neighbours: _Neighbours, budget: Budget, most_moves: int
 ) -> list[int] | None:
-    """Place each buffer as low as possible, large buffers first. If a buffer exceeds `limit`, place the buffer before a
-    randomly chosen neighbour, and place the buffers after it again.
+    """Place each buffer as low as possible, large buffers first. If a buffer exceeds `limit`, move the buffer in the
+    order before a randomly chosen neighbour, and place all buffers from the new position on again.
     """
     rng, nbytes, moves, pairs = random.Random(SEED), problem.nbytes, 0, 0
     offsets, place, most = [_NOWHERE] * len(nbytes), 0, budget.left / PAIR_SECONDS

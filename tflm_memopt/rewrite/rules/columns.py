@@ -30,7 +30,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """Operators that compute each output pixel only from all channels of one input pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators that add values, whose float32 sums may change if rows and columns are exchanged."""
+"""Operators that add values. Sums of float32 values may change if rows and columns are exchanged."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip

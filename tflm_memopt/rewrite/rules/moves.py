@@ -13,8 +13,8 @@ from tflm_memopt.rewrite.rules.rule import Ops, refused, replace_ops, sole_reade
 
 
 def _chain(graph: Graph, op: Op) -> Ops:
-    """Return a chain of operators, in which only the next operator reads each output. The chain must not end with a
-    RESHAPE to a single row.
+    """Return a chain of operators. The output of each operator has one reader. The chain must not end with a RESHAPE to
+    a single row.
     """
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return ()
