@@ -63,7 +63,9 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """If the argument `fewest` is true, the planner looks for the plan with the fewest instructions."""
+    """Raises RuntimeError if an output byte is wrong. If the argument `fewest` is true, the planner looks for the plan
+    with the fewest instructions.
+    """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
     most = None

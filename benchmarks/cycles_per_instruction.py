@@ -130,7 +130,7 @@ def _fitted(found: Sequence[Counted]) -> tuple[Rates, Rates]:
 
 def _two_rates(amounts: Matrix, cycles: Matrix) -> tuple[float, float]:
     """Return the cycles per instruction and per iteration. The cycles per iteration are 0 if the fit is about as good
-    without them.
+    without them. The fit cannot separate the two numbers if all iterations execute about equally many instructions.
     """
     from scipy.optimize import nnls  # noqa: PLC0415
 

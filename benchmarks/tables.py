@@ -23,7 +23,7 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON text, in which objects and lists at level `depth` take one line each.
+    r"""Return JSON text. Objects and lists that are nested `depth` levels deep take one line each.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
     {

@@ -49,7 +49,8 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their addresses on the device.
+    """Run one inference on two threads, with all buffers at their addresses on the device. Raises ModelError if the
+    executor refuses the program.
 
     The argument `jitter` is the seed of random delays, or 0 for no delays.
     """

@@ -436,7 +436,7 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   if (closes) iterate_empty(f, false);
 }
 
-/* Copies the row of a GATHER operator's table whose index is at the address `index`. Returns false if the table has no row with the index. */
+/* Copies a row of a GATHER operator's table. The index of the row is at the address `index`. Returns false if the table has no row with the index. */
 static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *index, int8_t *out) {
   const int32_t row = tmo_int32_at(index);
   if ((uint32_t)row >= (uint32_t)k->op->table_rows) return false;
@@ -444,7 +444,7 @@ static TMO_ALWAYS_INLINE bool copy_table_row(const tmo_kernel *k, const int8_t *
   return true;
 }
 
-/* Copies n rows of a GATHER operator's table, whose indices begin at the address `from` and are `step` bytes apart. Returns false if an index is
+/* Copies n rows of a GATHER operator's table. The n indices begin at the address `from` and are `step` bytes apart. Returns false if an index is
  * outside the GATHER operator's table. If `words` is true, each address and each number of bytes is a multiple of 4. */
 static TMO_ALWAYS_INLINE bool copy_table(const tmo_op *op, const int8_t *table, uint32_t bytes, const int8_t *from, int32_t step, int8_t *to,
                                          int32_t to_step, uint32_t n, bool words) {

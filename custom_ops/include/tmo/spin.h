@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tmo_spin_wake() and tmo_spin_wait() are callbacks for a tmo_team (tmo/cores.h). With the callbacks of this header, two cores wait for each other
- * without an operating system.
+ * without an operating system. The callbacks count in shared memory.
  *
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
