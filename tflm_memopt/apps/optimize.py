@@ -102,7 +102,9 @@ def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> Lai
 
 
 def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
-    """Return the offset in bytes of each model's slow memory, which models that never interrupt each other share."""
+    """Return the offset in bytes of each model's slow memory. Models that never interrupt each other share bytes of
+    slow memory.
+    """
     sizes = tuple(member.slow for member in members)
     pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
     apart = {pair: sizes[pair[0]] for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}

@@ -304,7 +304,9 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return conversions for a sliding window, cheapest first, which differ in how many layers keep rows."""
+        """Return conversions for a sliding window, cheapest first. The conversions differ in the number of layers that
+        keep rows.
+        """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)

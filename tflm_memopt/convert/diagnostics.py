@@ -206,8 +206,8 @@ def critical(placed: Sequence[tuple[Buffer, int]]) -> list[Buffer]:
     """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
     Figure 4.10).
 
-    The buffers form stacks from the top of the layout to its bottom, in which each buffer lies on another one that is
-    live at the same time.
+    The buffers form stacks from the top of the layout to its bottom. In a stack, each buffer lies directly on another
+    buffer that is live at the same time.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

@@ -1,7 +1,7 @@
 """Estimates how long several devices take to run one network together.
 
-Any two devices have a link in each direction, which sends one message at a time at a fixed rate. A message arrives as a
-whole after the link's latency. A device continues to compute while its messages are being sent.
+Any two devices have a link in each direction. A link sends one message at a time at a fixed rate. A message arrives as
+a whole after the link's latency. A device continues to compute while its messages are being sent.
 """
 
 from collections import defaultdict, deque

@@ -1,4 +1,4 @@
-"""Writes the C module NAME.h and NAME.c, which has a static arena and needs no interpreter and no heap."""
+"""Writes the C module NAME.h and NAME.c. The module has a static arena, and needs no interpreter and no heap."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

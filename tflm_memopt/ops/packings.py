@@ -1,4 +1,6 @@
-"""Decides which operators run in the fast kernels of a core family, which must compute exactly what TFLM computes."""
+"""Decides which operators run in the fast kernels of a core family. A fast kernel must compute exactly what TFLM
+computes.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping

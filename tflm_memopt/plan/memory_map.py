@@ -48,7 +48,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer in the memory map, which occupies bytes from the moment `first` to the moment before `last`."""
+    """A buffer in the memory map. The buffer occupies bytes from the moment `first` to the moment before `last`."""
 
     name: str
     role: str

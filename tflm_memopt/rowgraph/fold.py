@@ -1,8 +1,8 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
 A channel that always holds its zero point adds nothing to a convolution's sums. A channel that always holds some other
-value adds a constant to all sums, which can become part of the bias if no window covers padding. A channel that no
-operator reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
+value adds a constant to all sums. The constant can become part of the bias if no window covers padding. A channel that
+no operator reads is not computed. Only tensors inside a region lose channels, since TFLM sees all other tensors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -105,8 +105,8 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
 
 
 def planned_at_tail(tensor: Tensor, offset: int) -> bool:
-    """Return whether a tensor is a variable without an offline offset, which TFLM places in the arena's tail
-    (MicroAllocator::AllocateVariables).
+    """Return whether a tensor is a variable without an offline offset. TFLM places variables without an offline offset
+    in the arena's tail (MicroAllocator::AllocateVariables).
     """
     return tensor.variable and offset == ONLINE
 

@@ -1,6 +1,6 @@
-"""Chooses the pauses of a model: moments between two iterations, close enough together, at which few bytes are live and
-other models may run. The module also finds the bytes that a model occupies while the model is not running, such as
-outputs that the application reads.
+"""Chooses the pauses of a model, which are moments between two iterations at which other models may run. The pauses are
+close enough together, and few bytes are live during a pause. The module also finds the bytes that a model occupies
+while the model is not running, such as outputs that the application reads.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -3,8 +3,9 @@
 For each division of the first operators, the search records the bytes of the largest group, and the number of
 multiply-accumulates. The search drops a partial division if another division of the same operators is at least as good
 in bytes and in multiply-accumulates. The search solves problems P1 and P2 of the paper on msf-CNN (section 5), on the
-graph of the paper's Figure 4. The search estimates the sizes of groups by their peaks of live bytes, and then divides
-the region again, with exact layouts for the groups of the best division.
+graph of the paper's Figure 4. The search first estimates the size of a group by its peak of live bytes. For the groups
+of the best division, the search replaces the estimated sizes by the sizes of exact layouts, and then divides the region
+again.
 """
 
 from __future__ import annotations

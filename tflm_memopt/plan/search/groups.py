@@ -227,8 +227,8 @@ def _pixels(op: RowOp, scratch: int) -> int:
 
 
 def scratch_sizes(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return the possible sizes in bytes of the scratch of packed convolutions, which may have room for fewer pixels
-    than usual.
+    """Return the possible sizes in bytes of the scratch of packed convolutions. The scratch may have room for fewer
+    pixels than usual.
     """
     ops = [op for op in chain.ops[group.first : group.last] if op.packing in SCRATCH_VARIES]
     fewer = {op.scratch_bytes(op.writes.w, pixels=pixels) for op in ops for pixels in range(1, PACKED_PIXELS)}

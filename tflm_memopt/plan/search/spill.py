@@ -3,7 +3,7 @@
 A partial solution divides the first operators of the region into groups, and lists the tensors that are in slow memory
 after the groups have run. The cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and
 scratch are always in fast memory. A group with tensors in slow memory gets a layout as soon as the search finds the
-group, and any other group only in the best division.
+group. Any other group gets a layout only in the best division.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """The place of the model's input, which counts as RAM only in the arena."""
+    """The place of the model's input. Input bytes count as RAM only if the input is in the arena."""
 
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""

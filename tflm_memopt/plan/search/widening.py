@@ -19,7 +19,7 @@ MARGIN = 1 / 64
 
 @dataclass(frozen=True, slots=True)
 class GroupForm:
-    """A variant of a group of operators, which computes the same results as all other variants."""
+    """A variant of a group of operators. All variants of a group compute the same results."""
 
     group: Candidate
     cost: float
