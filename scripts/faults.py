@@ -208,7 +208,9 @@ def table(found: Sequence[Outcome]) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=(), metavar="AREA", help="faults of an area, or AREA/NAME")
+    parser.add_argument(
+        "--only", nargs="+", action="extend", default=[], metavar="AREA", help="faults of an area, or AREA/NAME"
+    )
     parser.add_argument("--named", action="store_true", help="run the tests alone that faults name")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="copies of the tree that are tried at once")
     args = parser.parse_args(arguments)

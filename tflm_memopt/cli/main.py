@@ -221,10 +221,8 @@ def _verify(group: Any) -> None:
         help="number of threads for the rewritten model (default: 1, and also 2 if optimized with --cores 2)",
     )  # fmt: skip
     _number(verify, "--seed", "S", 0, "seed of the random inputs (default: 0)")
-    verify.add_argument(
-        "--inputs", type=arguments.path, nargs="+", action="extend", default=[], metavar="FILE.npy",
-        help="your own inputs, one array per input of the model; runs may be stacked along the first axis",
-    )  # fmt: skip
+    inputs = "your own inputs, one array per input of the model; runs may be stacked along the first axis"
+    _arrays(verify, "--inputs", "FILE.npy", inputs)
     module = "folder of optimize --emit c, whose module is also compiled for this machine and compared"
     _path(verify, "--c", "DIR", module)
 
@@ -312,7 +310,7 @@ def _number(command: argparse.ArgumentParser, flag: str, metavar: str, default: 
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
-    command.add_argument(flag, type=arguments.path, nargs="+", default=[], metavar=metavar, help=what)
+    command.add_argument(flag, type=arguments.path, nargs="+", action="extend", default=[], metavar=metavar, help=what)
 
 
 def _link(command: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """Test the flags, exit codes, JSON keys, files and errors of the command line."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -138,3 +139,17 @@ def test_a_reader_that_closes_early(folder: Path) -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == cli.DONE
+
+
+def test_a_repeated_option_adds_files() -> None:
+    (commands,) = (action for action in cli.parser()._actions if isinstance(action, argparse._SubParsersAction))
+    tried = 0
+    for command in commands.choices.values():
+        for option in (action for action in command._actions if action.option_strings and action.nargs == "+"):
+            flag = option.option_strings[-1]
+            words = ["one", *["two"] * (command.prog.endswith("verify")), flag, "a.npy", "b.npy", flag, "c.npy"]
+            given = getattr(command.parse_args(words), option.dest)
+            assert [path.name for path in given] == ["a.npy", "b.npy", "c.npy"], option.option_strings
+            assert option.default == []
+            tried += 1
+    assert tried == 4
