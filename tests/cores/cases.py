@@ -19,7 +19,9 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS = 10
 TOO_LARGE = -1000
-"""Status that the runner prints if a program needs more RAM than the machine has."""
+"""Status of a case that needs more RAM or more flash than the machine has. The runner prints the status if the RAM is
+too small.
+"""
 
 
 class RunAs(IntEnum):
@@ -78,20 +80,22 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
-        for data in _blobs_that_fit(core, cases):
+        for data in _blobs(core, cases):
             path.write_bytes(data)
-            outcomes += outcomes_of(emulate(core, runner(core), path))
+            fits = len(data) <= core.blob_bytes  # QEMU crashes if a file exceeds the machine's memory.
+            outcomes += outcomes_of(emulate(core, runner(core), path)) if fits else [Outcome(TOO_LARGE, 0, 0, 0, True)]
     return outcomes
 
 
-def _blobs_that_fit(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
+def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
+    """Yield files of test cases that fit the memory of the core. A case that does not fit is alone in its file."""
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data
     else:
         half = len(cases) // 2
-        yield from _blobs_that_fit(core, cases[:half])
-        yield from _blobs_that_fit(core, cases[half:])
+        yield from _blobs(core, cases[:half])
+        yield from _blobs(core, cases[half:])
 
 
 def blob(cases: Sequence[Case], words: int = CASE_WORDS) -> bytes:

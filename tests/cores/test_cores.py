@@ -52,6 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_tiles_of_few_pixels: ONE,
             test_convolutions_of_few_channels: DSP,
             test_a_wrong_byte_is_seen: ONE,
+            test_a_program_that_exceeds_the_flash_is_not_run: ("m0",),
         }
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n) for n in some.get(metafunc.function, OTHERS)])
 
@@ -352,6 +353,19 @@ def test_a_wrong_byte_is_seen(core: Core) -> None:
     flipped.flat[0] ^= 1
     right, wrong = run(core, [case, Case(case.program, case.arena, case.inputs, [flipped])])
     assert (right.wrong, wrong.wrong) == (0, 1)
+
+
+def test_a_program_that_exceeds_the_flash_is_not_run(core: Core) -> None:
+    net, inputs = Net(2), 1000
+    converted, _ = rewrite(
+        net.model(net.fully_connected(net.input((1, inputs)), core.blob_bytes // inputs + 1)), ConversionOptions()
+    )
+    large = model_cases(converted)
+    small = network_cases(Family.GENERIC)["by_row", 0]
+    assert len(blob(large)) > core.blob_bytes
+    first, last = run(core, [*large, small])
+    assert first.status == TOO_LARGE
+    assert last.right
 
 
 def test_whole_models(core: Core, own_model: Path) -> None:
