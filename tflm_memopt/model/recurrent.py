@@ -8,7 +8,7 @@ from tflm_memopt.model.graph import Graph
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
 """Maps two counts, of the LOGISTIC and of the TANH operators in a time step, to the type of a recurrent layer."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
-UNROLL = "build it with a fixed number of steps and unroll=True"
+UNROLL = "build the layer with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {
     "LSTM": f"{UNROLL}, or as keras.layers.LSTM with default activations, which becomes UNIDIRECTIONAL_SEQUENCE_LSTM",
     "GRU": UNROLL,

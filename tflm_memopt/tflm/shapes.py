@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.model import recurrent
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.model.variables import handles
@@ -146,6 +147,9 @@ class LeftWhole:
 
 def undefined(model: Model) -> LeftWhole | None:
     if why := wrong_shape(model.graphs):
+        if (layers := recurrent.loops(model.graph)) and not wrong_shape((model.graph,)):
+            layer = next(iter(layers.values()))
+            return LeftWhole(f"the WHILE loop of the layer {layer} has a wrong shape, {why}", recurrent.UNROLL)
         return LeftWhole(f"the file has a wrong shape, {why}", FIX_BATCH if model.free_batch else RECONVERT)
     padded = (describe(op) for graph in model.graphs for op in graph.ops if _pads(graph, op))
     which = next(padded, "")

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from unit.analysis.arena_zoo import with_subgraphs
 from unit.command import float_io, small, unsupported
 
 import tflm_memopt
@@ -25,6 +27,26 @@ def mixed() -> bytes:
     return net.model(net.conv2d(net.unary("QUANTIZE", middle), 2))
 
 
+def loop_with_wrong_shapes() -> bytes:
+    """Return a model whose WHILE computes an LSTM and joins tensors of unequal sizes, as TensorFlow does."""
+    net = Net()
+    x = net.input((1, 8))
+    y = net.op("WHILE", [x], [net.tensor((1, 8))], schema.WhileOptionsT(condSubgraphIndex=1, bodySubgraphIndex=2))
+
+    def condition() -> int:
+        z = net.input((1, 8))
+        return net.op("LESS", [z, z], [net.tensor((1, 8), "BOOL", None)])
+
+    def step() -> int:
+        z = net.fully_connected(net.input((1, 8)), 8)
+        for kind in ("LOGISTIC", "LOGISTIC", "LOGISTIC", "TANH", "TANH"):
+            z = net.unary(kind, z)
+        options = schema.ConcatenationOptionsT(axis=0)
+        return net.op("CONCATENATION", [z, net.input((1, 1))], [net.tensor((2, 8))], options)
+
+    return with_subgraphs(net, y, condition, step)
+
+
 KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "int8": (small, "int8 from input to output"),
     "int8_io": (
@@ -38,6 +60,10 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
         partial(compiled, "edgetpu-custom-op"),
         "compiled for the Edge TPU: optimize what went into its compiler",
     ),
+    "undefined": (
+        loop_with_wrong_shapes,
+        "the WHILE loop of the layer LSTM has a wrong shape, operator 6 CONCATENATION: [1, 8] and [1, 1] differ in",
+    ),
     "rewritten": (lambda: tflm_memopt.optimize(small()).model, "rewritten by tflm-memopt: optimize the original"),
 }
 
@@ -48,6 +74,11 @@ def test_kinds(kind: str) -> None:
     found = diagnose(read(make()))
     assert found.kind == kind
     assert str(found).startswith(says)
+
+
+def test_a_loop_with_wrong_shapes_can_be_unrolled() -> None:
+    found = str(diagnose(read(loop_with_wrong_shapes())))
+    assert ": build the layer with a fixed number of steps and unroll=True;" in found
 
 
 def test_a_model_that_vela_compiled_stays_whole() -> None:
