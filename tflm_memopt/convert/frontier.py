@@ -6,7 +6,7 @@ import bisect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from tflm_memopt.errors import UsageError, one_of
@@ -146,7 +146,7 @@ class Plans:
         if all(self.choices[0].bound < plan.head for plan in found):
             once = self._plans(self._once, macs)
             found += [plan for plan in once if plan.macs <= macs] or once[:1]
-        best = min(found, key=cost)
+        best = min(found, key=partial(cost, self._options.ops))
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:

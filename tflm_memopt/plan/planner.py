@@ -24,7 +24,7 @@ from tflm_memopt.plan.iteration.work import least_work_of, work_of
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.operator_order import orders
-from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, PlacedState, Plan, Role, calls
+from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Buffer, Builtin, Group, PlacedState, Plan, Role, Step, calls
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once, with_more_room
@@ -119,13 +119,16 @@ class Planner:
         for cuts, _ in self._binding(least):
             cuts.add_single()
             cuts.add_nests()
+        if options.ops == PER_GROUP:
+            for cuts in self._cuts.values():
+                cuts.add_long()
         self.macs = graph.macs
         """Number of multiply-accumulates if no output is computed twice."""
 
     def _cuts_of(self, number: int, rows: RowGroups) -> Cuts:
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
-        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low)
+        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, few=self._options.ops == PER_GROUP)
 
     def _fair(self, number: int) -> Budget:
         numbers = list(self._chains)
@@ -207,7 +210,7 @@ class Planner:
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft]) -> bool:
         steps = [draft.step for draft in drafts]
-        more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
+        more = tail(steps, self._options.ops) - tail(other.steps, self._options.ops)
 
         def loses(reversibles: Mapping[int, Draft]) -> bool:
             least = self._placer.problem(drafts, reversibles)[1].lower_bound
@@ -456,7 +459,7 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
     plan.
     """
     tried = planners(graph, options)
-    return min(plans(tried, tried[0].macs), key=cost)
+    return min(plans(tried, tried[0].macs), key=partial(cost, options.ops))
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
@@ -489,11 +492,16 @@ def _tiled(plan: Plan, drafts: Sequence[Draft]) -> Iterator[tuple[int, int, Cand
             yield number, draft.group[0], replace(draft.group[1], stages=step.stages)
 
 
-def cost(plan: Plan) -> tuple[int, int]:
-    """Return two numbers: the bytes of a plan, including TAIL_BYTES for each operator of the rewritten model, and the
-    plan's multiply-accumulates.
+def tail(steps: Sequence[Step], ops: Ops) -> int:
+    """Return about how many bytes of the arena's tail the custom operators of a schedule take."""
+    return TAIL_BYTES * (sum(isinstance(step, Group) for step in steps) if ops == PER_GROUP else len(calls(steps)))
+
+
+def cost(ops: Ops, plan: Plan) -> tuple[int, int]:
+    """Return two numbers: the bytes of a plan, including TAIL_BYTES for each custom operator of the rewritten model,
+    and the plan's multiply-accumulates.
     """
-    return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
+    return plan.head + tail(plan.steps, ops), plan.macs
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:

@@ -1,5 +1,7 @@
 """The checker accepts each plan of the planner, and no plan needs less memory than the lower bound."""
 
+from dataclasses import replace
+
 import pytest
 from conftest import examples
 from hypothesis import given, settings
@@ -12,9 +14,11 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.choices import Ops
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.iteration.reversal import reversed_op
 from tflm_memopt.plan.plan import Group, Plan, Role
-from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.planner import TAIL_BYTES, Options, Planner, cost, plan
 from tflm_memopt.plan.search.groups import candidates
 from tflm_memopt.rowgraph.graph import Region
 
@@ -127,3 +131,26 @@ def test_a_reversed_window_pads_on_the_other_side() -> None:
     assert other.window.pad_top == 1
     rows = [s.ops[0].rows_read(0, y) for y in range(4)]
     assert [other.rows_read(0, y) for y in range(4)] == [(8 - end, 8 - first) for first, end in reversed(rows)]
+
+
+def test_few_groups_if_each_group_becomes_an_operator() -> None:
+    s = Sketch()
+    x = s.conv(s.input(16, 16, 8), 8, kernel=1, stride=8)
+    for _ in range(60):
+        x = s.conv(x, 8, kernel=1)
+    by_group, by_region = checked(s, x, op_per_group=True), checked(s, x)
+    assert by_group.head - by_region.head < TFLM_ALIGN
+    assert len(by_group.steps) == 2
+
+
+@pytest.mark.parametrize("ops", ["group", "region"])
+def test_each_group_may_count_as_an_operator(ops: Ops) -> None:
+    s = Sketch()
+    x = s.conv(s.input(8, 8, 4), 4)
+    graph, options = s.row_graph(x), Options(ops, SECONDS)
+    found = plan(graph, options)
+    more = replace(found, steps=(*found.steps, *(replace(step, macs=0) for step in found.steps)))
+    grows = ops == "group"
+    assert cost(ops, more)[0] - cost(ops, found)[0] == grows * TAIL_BYTES * len(found.steps)
+    lower = replace(more, head=found.head - TAIL_BYTES // 2)
+    assert (Planner(graph, options).plan(graph.macs, [lower]) is lower) == (not grows)

@@ -14,6 +14,7 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from tflm_memopt.errors import UsageError
@@ -56,7 +57,8 @@ class CutLabel:
     """Number of multiply-accumulates, multiplied by Settings.tiled_cost in tiled groups."""
     spread: tuple[int, ...] = ()
     """Among divisions with equal `nbytes` and `macs`, the search takes the division with the smallest `spread`. If
-    `low` is true, the field has the size of each group, largest first, and otherwise only the sum of the sizes.
+    `low` is true, the field has the size of each group, largest first, and otherwise only the sum of the sizes. If the
+    search takes few groups, the number of groups precedes the sum.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -76,6 +78,8 @@ class RowGroups:
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
+        self._to_lengthen = Budget(FUSING * given, budget.spent)
+        self._long: Mapping[int, tuple[Candidate, ...]] = {}
         self._turns = Budget(TURNS * given, budget.spent)
         ends = range(1, count + 1)
         # A group is useless if it needs more bytes than the largest operator alone.
@@ -96,6 +100,11 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
+
+    def long(self, limit: int) -> Mapping[int, tuple[Candidate, ...]]:
+        """Return long groups by their last operator. In the first call, find groups of at most `limit` bytes."""
+        self._long = self._long or dict(self._longest(limit, self._to_lengthen))
+        return self._long
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
         last = len(self.chain.ops)
@@ -135,14 +144,16 @@ class Cuts:
         budget: Budget = UNBOUNDED,
         *,
         low: bool = False,
+        few: bool = False,
     ) -> None:
         """The argument `settings` has the techniques for groups that compute tiles, or is None if groups compute only
         whole rows.
 
-        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes.
+        If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. If `few` is true,
+        the search takes as few groups as possible without more bytes for the largest group.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
-        self._reverse, self._budget, self._low = reverse, budget, low
+        self._reverse, self._budget, self._low, self._few = reverse, budget, low, few
         self._tiled_cost = settings.tiled_cost if settings else 1.0
         roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
@@ -218,10 +229,16 @@ class Cuts:
             better = [c for c in iterated(self.chain, worst, self._settings, self._budget) if c.nbytes < worst.nbytes]
             self._add(worst.last, tuple(better))
 
+    def add_long(self) -> None:
+        """Add long groups that need at most as many bytes as the largest group."""
+        for last, groups in self._rows.long(self.front()[0].nbytes).items():
+            self._add(last, tuple(group for group in groups if group not in self._table[last]))
+
     def front(self) -> Sequence[CutLabel]:
         if self._front is None:
-            found = chain_front(self.chain, self._table, low=self._low, tiled_cost=self._tiled_cost)
-            self._front = found or [self._rough]
+            divided = partial(chain_front, self.chain, self._table, low=self._low, tiled_cost=self._tiled_cost)
+            found = divided() or [self._rough]
+            self._front = divided(fewest_of=found[0].nbytes) or found if self._few else found
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
@@ -286,20 +303,30 @@ def front(cuts: Sequence[Cuts]) -> list[Joint]:
 
 
 def chain_front(
-    chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False, tiled_cost: float = 1.0
+    chain: Chain,
+    table: Mapping[int, Sequence[Candidate]],
+    *,
+    low: bool = False,
+    tiled_cost: float = 1.0,
+    fewest_of: int = 0,
 ) -> list[CutLabel]:
+    """Return the best divisions of all operators, smallest first. Groups of at most `fewest_of` bytes count as equally
+    large, and as few groups as possible are taken.
+    """
+
     def cost(group: Candidate) -> int:
         return int(tiled_cost * group.macs) if group.stripes else group.macs
 
+    spread = _count if fewest_of else partial(_spread, low=low)
     fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):
         pairs = [(label, group) for group in table[last] for label in fronts[group.first]]
-        costs = sorted((max(x.nbytes, b.nbytes), x.macs + cost(b), n) for n, (x, b) in enumerate(pairs))
+        costs = sorted((max(x.nbytes, b.nbytes, fewest_of), x.macs + cost(b), n) for n, (x, b) in enumerate(pairs))
         best: list[CutLabel] = []
         for (nbytes, macs), alike in itertools.groupby(costs, key=operator.itemgetter(0, 1)):
             if not best or macs < best[-1].macs:
                 found = (pairs[n] for *_, n in alike)
-                labels = (CutLabel(nbytes, macs, _spread(*pair, low=low), pair[1], pair[0]) for pair in found)
+                labels = (CutLabel(nbytes, macs, spread(*pair), pair[1], pair[0]) for pair in found)
                 best.append(min(labels, key=lambda x: x.spread))
         fronts.append(best)
     return fronts[-1]
@@ -307,6 +334,11 @@ def chain_front(
 
 def _least_of(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> int:
     return min((label.nbytes for label in chain_front(chain, table)), default=UNLIMITED)
+
+
+def _count(label: CutLabel, group: Candidate) -> tuple[int, ...]:
+    groups, nbytes = label.spread or (0, 0)
+    return groups + 1, nbytes + group.nbytes
 
 
 def _spread(label: CutLabel, group: Candidate, *, low: bool) -> tuple[int, ...]:
