@@ -57,6 +57,6 @@ def table(folder: Path) -> str:
         "",
         f"The table states the predicted bytes of the whole arena. The bytes are counted as {conventions}.",
         "The column *smallest arena* has the smallest size with which AllocateTensors succeeds.",
-        "No layout of the chosen groups can be smaller than the size in the column *lower bound*.",
+        "Every layout of the chosen groups takes at least the bytes in the column *lower bound*.",
         "F is the ratio of the rewritten model's multiply-accumulates to the original's.",
     ])  # fmt: skip

@@ -121,7 +121,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes a row in pieces of at most COPIED elements. The operands' elements of each piece are first copied to the stack. */
+/* Computes a row in pieces of at most COPIED elements. For each piece, the function first copies the elements of the operands to the stack. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {

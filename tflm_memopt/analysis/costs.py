@@ -80,9 +80,8 @@ class Work:
     sweeps: float = 0
     """Number of loops over a row of taps in RISC-V vector code, each for up to 32 channels."""
     entered: float = 0
-    """Number of steps to start the operator's group, or 0 if the operator is not the first of the group.
-
-    The start of a group counts as two steps, and each operator of the group counts as one more step.
+    """Work at the start of the operator's group: 2, and 1 more for each operator of the group. The number is 0 if the
+    operator is not the first of the group.
     """
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""

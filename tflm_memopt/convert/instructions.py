@@ -218,8 +218,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 
 def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
-    """Return by how many bytes the head of the plan `slower` may grow without reaching the arena of the plan `faster`.
-    The numbers rise in steps of at most `step` times the head.
+    """Return numbers of bytes by which the head of the plan `slower` may grow, so that its arena stays smaller than the
+    arena of the plan `faster`. The numbers rise in steps of at most `step` times the head.
     """
     room, size = _excess(faster, slower), slower.plan.head
     parts = 1 + math.ceil(room / (step * size)) if room > step * size else 1

@@ -336,7 +336,7 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     """Return the RAM that a rewrite saves and the flash that it adds.
 
     A rewrite is worthwhile if it saves at least as many bytes of RAM as it adds to flash. TFLM kernels that only the
-    original model needs may stay in the firmware for other models, so they count as saved flash only if the rewrite
+    original model needs may stay in the firmware for other models. These kernels count as saved flash if the rewrite
     saves at least the fraction LITTLE of the arena. The argument `arenas` has the sizes of the arena in bytes before
     and after the rewrite.
     """

@@ -116,7 +116,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """For each operand, return the left shift and the scale (m2, c and e). The scale of the output follows."""
+    """Return a row for each operand and a last row for the output: the left shift and the scale (m2, c and e)."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)

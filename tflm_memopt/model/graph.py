@@ -26,7 +26,7 @@ OPERANDS = "operands"
 VIEW_OF = "view_of"
 """Key in a VIEW operator's options for the type that the operator has in the model file."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Maps each operator type that no model file contains to a name for messages and reports."""
+"""The name, in messages and reports, of each operator type that occurs in no model file."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,

@@ -170,7 +170,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Join the rows of several tensors, and return a COPY of the joined rows in the slice `taken`."""
+    """Return a COPY operator that joins the rows of several tensors. The slice `taken` selects joined rows."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     return _picked(name, sources, inputs, output, reads, index)
 

@@ -10,8 +10,8 @@ T = TypeVar("T")
 def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], grain: float = 0) -> list[T]:
     """Return the options for which no other option is better in both costs.
 
-    The argument `costs` returns both costs of an option, and may return more numbers to order options of equal cost. If
-    the options are sorted by the first cost, the second cost falls by more than `grain` from each option to the next.
+    The argument `costs` returns both costs of an option, and may return more numbers to order options of equal cost.
+    The result is sorted by the first cost. The second cost falls by more than `grain` from each option to the next.
 
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
     [(1, 9), (3, 7)]

@@ -118,7 +118,7 @@ TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void
 
 /* A loop that is open during a run. */
 typedef struct {
-  const uint8_t *body; /* first loop code in the body of the loop */
+  const uint8_t *body; /* the first code of the loop's body */
   uint32_t left;       /* number of iterations that the loop still runs, including the current iteration */
 } tmo_loop;
 

@@ -31,8 +31,8 @@ class State(NamedTuple):
     """
     stop: int
     stripe_rows: int
-    """Number of rows that a stripe has in the input of the next operator with sums or, if no later operator has sums,
-    in the group's output.
+    """Number of rows of a stripe in the input of the next operator with sums. If no later operator has sums, the number
+    counts rows of the group's output.
     """
     sums: int
     """Bytes that the next operator with sums needs for its sums and for an output row, or -1 if no later operator has
@@ -46,7 +46,7 @@ class State(NamedTuple):
     early: bool = False
     """Whether each channel group writes its own channels of all output pixels."""
     by_rows: bool = False
-    """True if tiles must have the full width of the tensor. Streamed rows and messages are whole rows."""
+    """Whether tiles must have the full width of the tensor, because rows are streamed or sent only as a whole."""
 
 
 class Visit(NamedTuple):
