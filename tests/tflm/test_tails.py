@@ -142,7 +142,7 @@ def test_the_checker_refuses_places_in_reverse(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(RowOp, "needs_order", False)
     net = Net()
     with pytest.raises(PlanError, match="depends on the order"):
-        rewrite(net.model(moving.arg_max(net, net.input((1, 2, 6, 2)), axis=1)))
+        rewrite(net.model(moving.arg_max(net, net.input((1, 6, 6, 2)), axis=1)))
 
 
 @EXAMPLES
