@@ -2,9 +2,10 @@
 /* The functions tmo_dsp_wide_one(), tmo_dsp_wide_two() and tmo_dsp_wide_taps() of tmo/packed.h are inner loops of convolutions with int16
  * activations. tmo_dsp_wide_taps() computes depthwise convolutions, and the other two functions compute all other convolutions.
  *
- * In tmo_dsp_wide_one() and tmo_dsp_wide_two(), register r0 points to the next values, and r1 is the end of the values. Register r2 points to the next weights, and r3 is the distance between the
- * weights of adjacent channels. Registers r4 to r7 hold sums. Registers r8 and r9 hold values, and r12 and lr hold weights. With two pixels, r10 and
- * r11 hold values of the second pixel. With one pixel, r10 is two times r3, and r11 is three times r3. */
+ * In tmo_dsp_wide_one() and tmo_dsp_wide_two(), register r0 points to the next values, and r1 is the end of the values. Register r2 points to the
+ * next weights, and r3 is the distance between the weights of adjacent channels. Registers r4 to r7 hold sums. Registers r8 and r9 hold values, and
+ * r12 and lr hold weights. With two pixels, r10 and r11 hold values of the second pixel. With one pixel, r10 is two times r3, and r11 is three times
+ * r3. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
@@ -30,6 +31,19 @@
     .equ ROW, 84
 
     .equ NEXT_PIXEL, 64        /* distance in bytes from the first pixel's values to the second pixel's values */
+
+/* Stores the address after the last output value, and the addresses of the next bias and multiplier if each channel has its own. */
+.macro STORE_ADDRESSES biased, scaled
+    str   r3, [r12, #OUT]
+    ldrb  r4, [r12, #\biased]
+    ldrb  r5, [r12, #\scaled]
+    cmp   r4, #0
+    it    ne
+    strne r0, [r12]
+    cmp   r5, #0
+    it    ne
+    strdne r1, r2, [r12, #MULTIPLIERS]
+.endm
 
 /* Multiplies the four weights of a channel in lr by four values of one or two pixels. */
 .macro FOUR first, second
@@ -258,15 +272,7 @@
     ldr   r12, [sp]
     b     11f
 10: ldr   r12, [sp]
-    str   r3, [r12, #OUT]
-    ldrb  r4, [r12, #BIASED]
-    ldrb  r5, [r12, #SCALED]
-    cmp   r4, #0
-    it    ne
-    strne r0, [r12]
-    cmp   r5, #0
-    it    ne
-    strdne r1, r2, [r12, #MULTIPLIERS]
+    STORE_ADDRESSES BIASED, SCALED
 11: ldrd  r0, r1, [r12, #WEIGHTS]
   .if \pixels == 1
     add   r0, r0, r1, lsl #2
@@ -390,15 +396,7 @@
     strh  r4, [r3], #2
     subs  r9, r9, #1
     bne   6b
-    str   r3, [r12, #OUT]
-    ldrb  r4, [r12, #TAPS_BIASED]
-    ldrb  r5, [r12, #TAPS_SCALED]
-    cmp   r4, #0
-    it    ne
-    strne r0, [r12]
-    cmp   r5, #0
-    it    ne
-    strdne r1, r2, [r12, #MULTIPLIERS]
+    STORE_ADDRESSES TAPS_BIASED, TAPS_SCALED
     ldr   r9, [sp, #AT_ONCE]
     ldr   r0, [r12, #TAPS_WEIGHTS]
     ldr   r1, [r12, #TAPS_OFFSET]

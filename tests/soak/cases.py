@@ -258,5 +258,5 @@ KINDS: dict[str, tuple[Work, int]] = {
 
 
 def work(kind: str, cases: range) -> list[Failure]:
-    """The function is no lambda, because no lambda can be sent to a process."""
+    """The function has a name, because a lambda cannot be sent to another process."""
     return KINDS[kind][0](cases)

@@ -22,7 +22,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """How many bytes custom operators move in an inference, without the bytes that TFLM's own kernels move."""
+    """Number of bytes that custom operators move in an inference. TFLM's own kernels are not counted."""
 
     slow_read: int = 0
     slow_written: int = 0

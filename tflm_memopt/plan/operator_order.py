@@ -22,7 +22,7 @@ SECONDS = 0.1
 """Time limit of the search for the order with the fewest live bytes, in estimated seconds."""
 STEP_SECONDS = 2e-6
 WIDTHS = (1, 16, 256)
-"""How many sets of completed operators the first, the second and the third beam search keep."""
+"""Numbers of sets of completed operators that the first, the second and the third beam search keep."""
 
 State = tuple[int, int, int]
 """Bit set of completed operators, bit set of operators that can run next, and number of live bytes."""

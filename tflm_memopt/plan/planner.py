@@ -41,7 +41,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that is left for layouts."""
 SPILL_TRIES = 4
-"""How many layouts with tensors in slow memory are tried, each with a lower limit for the bytes of a group."""
+"""Maximum number of tried layouts with tensors in slow memory. Each new try lowers the limit for a group's bytes."""
 REVERSED_GAIN = 1 / 256
 """Layouts with reversed groups are tried if they may save 16 bytes or the fraction REVERSED_GAIN of the head."""
 KEPT_TRACES = 4

@@ -23,7 +23,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a shape is drawn. A colour is a name, or "" for no colour, and lengths are in pixels."""
+    """The look of a shape. A colour is a name, or "" for no colour, and lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
