@@ -247,12 +247,12 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), h->iterations, 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    /* a program for several devices has no state, because the tmo_messenger takes the place of the state in io[] */
+    /* io[] has a tmo_messenger in place of the state, so a program for several devices has no state */
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (tmo_has_part(TMO_PART_SLOW_MEMORY) && h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the tmo_messenger takes the place of slow memory in io[] */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* io[] has a tmo_messenger in place of slow memory */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -221,9 +221,9 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
   tmo_dsp_wide_one(&v->job);
 }
 
-/* Computes one output pixel, one part of the window after another. Callers use the function for windows with more than NARROW values, and for windows
- * that are copied part by part. If `rows` is NULL, the function copies the values. Otherwise, the function reads `count` rows of n adjacent values.
- * The weights of two adjacent rows are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
+/* Computes one output pixel, one part of the window after another. Serves windows with more than NARROW values, and windows that are copied part by
+ * part. If `rows` is NULL, the function copies the values. Otherwise, the function reads `count` rows of n adjacent values. The weights of two
+ * adjacent rows are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
 TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
   enum { MOST = NARROW / 4 * 4 };
   const int8_t *const copy = (const int8_t *)v->x;

@@ -98,9 +98,9 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers the values of a pixel whose window is completely inside the input. Each row of the window has `taps` bytes. The argument `taps` is at least
- * 3, and is not a multiple of 4. In a long row, the last word begins with bytes that are already widened. A shift removes these bytes and appends
- * zeros, whose weights are 0. */
+/* Gathers the values of a pixel whose window is completely inside the input. Each row of the window has `taps` bytes. The argument `taps` is at
+ * least 3, and is not a multiple of 4. A shift removes bytes that are already widened from the last word of a long row, and appends zeros, whose
+ * weights are 0. */
 static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
   const uint32_t step = c->step, left = taps % 4, whole = taps - left;
   int16_t *to = c->at;
@@ -365,9 +365,9 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   }
 }
 
-/* Gathers the input values of four output pixels, beginning with column x. The windows of the pixels may extend beyond the input. The number of bytes
- * of an input pixel must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values overwrite
- * the padding pixel after its last use. */
+/* Gathers the input values of four output pixels, beginning with column x. The windows of the pixels may extend beyond the input. The number of
+ * bytes of an input pixel must be a multiple of 4. Padding is read from a pixel of zero points at the end of the tile. The last gathered values
+ * overwrite the padding pixel, which is then no longer needed. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
@@ -407,8 +407,8 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Returns the output columns whose windows are completely inside the input. If an input row is missing, or if the windows are dilated, the function
- * returns no columns, and the caller gathers the values in another way. */
+/* Returns the output columns whose windows are completely inside the input. Returns no columns if an input row is missing or the windows are
+ * dilated. */
 static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;

@@ -735,7 +735,7 @@ static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, co
 }
 
 TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op) {
-  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* a window has at most ROOM rows, because it has at most TMO_FIVE_VALUES values, and four or more in each row */
+  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* a window of at most TMO_FIVE_VALUES values has at most ROOM rows of four or more values */
   const int8_t *pixels[2 * ROOM];
   tmo_window rows[2];
   int8_t *outs[2];

@@ -123,7 +123,7 @@ TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_k
   for (uint32_t p = 0, n, high; p < a->n; p += n, rows += high) {
     n = pixels_below(a, p);
     high = (n - 1) * op->stride_h + op->kernel_h;
-    /* If a window begins in the padding, its coordinates wrap to large numbers. */
+    /* A coordinate in the padding wraps to a large number. */
     const uint32_t x = a->iterations[p].tile * op->stride_w - op->pad_left, y = a->iterations[p].row * op->stride_h - op->pad_top;
     if (x >= in->width || x + op->kernel_w > in->width || y >= in->height || y + high > in->height || high > (uint32_t)(end - rows)) return false;
     tmo_list_row_pixels(in, base + x * k->in_channels, false, y, 1, high, 1, 0, rows);
@@ -168,7 +168,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Copies the input values of several output pixels, or returns false if the caller must copy them with another function. */
+/* Copies the input values of several output pixels, or returns false without copying anything. */
 TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
   const int8_t *const *windows[TMO_PACKED_PIXELS];
@@ -240,7 +240,7 @@ static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const t
   return true;
 }
 
-/* Copies the input values of two to four pixels, tap by tap, or returns false if the caller must copy them with another function. */
+/* Copies the input values of two to four pixels tap by tap, or returns false without copying anything. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];

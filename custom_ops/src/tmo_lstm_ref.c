@@ -10,9 +10,9 @@ enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the order 
 
 #define LAST 0x1FDFF /* the result of curve() is constant for arguments above LAST */
 
-/* For x >= 0, returns `2^15 / (1 + e^(-x / 2^13))`, interpolated from a table of 256 values for arguments that are 2^9 apart. For x < 0, returns
- * `2^15 - curve(-x)`. If `is_tanh` is true, the function returns `2 * curve(2x) - 2^15`, where curve(2x) is computed with `is_tanh` false. TFLM's
- * int16 functions Logistic and Tanh (kernels/internal/reference/integer_ops) return the same values as curve(). */
+/* For x >= 0, returns `2^15 / (1 + e^(-x / 2^13))`, interpolated between the entries of a table, which are 2^9 apart. For x < 0, returns `2^15 -
+ * curve(-x)`. If `is_tanh` is true, the function returns `2 curve(2x) - 2^15`, where curve(2x) is computed with `is_tanh` false. TFLM's int16
+ * functions Logistic and Tanh (kernels/internal/reference/integer_ops) return the same values as curve(). */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;

@@ -71,9 +71,9 @@ static TMO_ALWAYS_INLINE tmo_status iterate_all_rows(tmo_run_state *run);
 TMO_OWN_FRAME static int32_t iterate_only_tiles(tmo_run_state *run);
 #endif
 
-/* Moves run->at to the next loop code that runs an operator, possibly in a later group. Returns TMO_MORE if the program has a next loop code. Returns
- * TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function itself runs each
- * group that has only one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
+/* Moves run->at to the next loop code that runs an operator, if necessary in a later group. Returns TMO_MORE if the program has a next loop code.
+ * Returns TMO_WAIT if the next group must wait until all rows of the streamed input have arrived. If `most` is UINT32_MAX, the function itself runs
+ * each group that has only one operator. If a group with one operator ends the inference, the function returns the status of the inference. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run, uint32_t most) {
   (void)most;
   for (;;) {
@@ -127,7 +127,7 @@ static TMO_ALWAYS_INLINE bool sources_hold(const void *program, void *const *io)
   return tmo_input_of(program) != TMO_INPUT_EXTERNAL || source_holds_all(program, io);
 }
 
-/* After a reset, fills all rolling buffers of the state. At the end of an inference, the rows that the inference wrote become the newest rows of each
+/* After a reset, fills all rolling buffers of the state. At the end of an inference, marks the rows that it wrote as the newest rows of each
  * rolling buffer. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
 TMO_OWN_FRAME static tmo_status advance_state(const tmo_run_state *run, bool ended) {
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
@@ -221,7 +221,7 @@ static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const tm
 typedef struct {
   const uint8_t *after;
   uint16_t op;
-  uint16_t skipped; /* number of stripes that the operator skips before the iteration */
+  uint16_t skipped; /* number of stripes to skip before the iteration */
 } iteration_code;
 
 static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {

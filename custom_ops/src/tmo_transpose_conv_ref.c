@@ -10,7 +10,7 @@
 typedef struct {
   tmo_runs runs;
   const int8_t *row;    /* weights of the kernel row that multiplies the first input row */
-  uint32_t column, tap; /* rightmost input column that can influence the pixel, and the kernel column that multiplies it */
+  uint32_t column, tap; /* last input column that can influence the pixel, and the kernel column for it */
 } pixel_runs;
 
 /* Sets the fields that all pixels of an output row have in common, and moves to the first pixel. The argument `bytes` is the size of an element in
@@ -44,8 +44,7 @@ static const int8_t *take_runs(const tmo_kernel *k, pixel_runs *p) {
 }
 
 #if !TMO_CORE_DSP
-/* Returns `sum` plus the products of all runs and the weights of one channel. The addresses of the runs of a part are adjacent entries of the list
- * `at`, and all parts begin with the same entry. */
+/* Returns `sum` plus the products of all runs and the weights of one channel. */
 TMO_OWN_FRAME static int32_t add_channel(const tmo_runs *r, const int8_t *w, int32_t sum) {
   const int32_t row = (int32_t)r->row, next = (int32_t)r->next_row, zero = r->zero_point;
   uint32_t total = (uint32_t)sum, offset = r->offset;

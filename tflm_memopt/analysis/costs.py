@@ -71,18 +71,15 @@ class Work:
     batches: float = 0
     """Number of times that a kernel reads all its weights. For a COPY, number of moves that copy several rows."""
     listed: float = 0
-    """Number of windows or window pixels whose addresses a kernel finds one by one."""
+    """Number of windows or pixels whose addresses a kernel finds one by one."""
     vectors: float = 0
-    """Number of steps in which RISC-V vector code multiplies a value or tap of up to 32 channels at once.
-
-    With the DSP extension, number of values that are multiplied for one pixel and four channels at once.
+    """For RISC-V vectors, number of steps that multiply a value or a tap for up to 32 channels. For the DSP extension,
+    number of values that are multiplied for one pixel and four channels.
     """
     sweeps: float = 0
-    """Number of loops over a row of taps in RISC-V vector code, each for up to 32 channels."""
+    """For RISC-V vectors, number of loops over a row of taps, each for up to 32 channels."""
     entered: float = 0
-    """Work at the start of the operator's group: 2, and 1 more for each operator of the group. The number is 0 if the
-    operator is not the first of the group.
-    """
+    """For the first operator of a group, the number of the group's operators plus 2. For other operators, 0."""
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     state_writes: float = 0
@@ -121,7 +118,7 @@ class Table:
     """Target whose programs run best on the core."""
     kernels: Costs
     plans: int
-    """Number of plans that tested the fitted costs, but were not used for the fit."""
+    """Number of plans with which the fitted costs were tested."""
     median: float
     """Median error of the estimated instructions of a plan, as a fraction of the counted instructions."""
     high: float
@@ -152,7 +149,7 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 
 
 def _alike(kernels: Costs, kernel: str) -> list[str]:
-    """Return the names under which a kernel was measured: its own name, or the names of all measured variants."""
+    """Return the kernel's name if the kernel was measured, and otherwise the names of all measured variants of it."""
     if kernel in kernels:
         return [kernel]
     name, *_ = kernel.split()

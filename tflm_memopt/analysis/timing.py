@@ -20,7 +20,7 @@ from tflm_memopt.errors import UsageError
 
 Span = tuple[float, float]
 UNIFIED = "for both"
-"""A key in cycles.json ends with this text if the flash has one cache for both code and constants."""
+"""End of a key in cycles.json for a flash with one cache for both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Rates:
     """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
     kernels: Mapping[str, tuple[Span, ...]]
-    """For each bound of a kernel's cycles, a pair of numbers: the cycles per instruction, and the additional cycles per
-    iteration. The key "" stands for all kernels without modelled cycles.
+    """For each kernel, the bounds of its cycles. A bound consists of cycles per instruction and of additional cycles
+    per iteration. The key "" stands for all kernels without modelled cycles.
     """
     cmsis_nn: Mapping[str, Bounds]
     """For each type of operator, the cycles per instruction of TFLM with CMSIS-NN. The key "" stands for all types

@@ -29,8 +29,8 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio, at least 1, of the larger to the smaller of two sizes: the board's memory, and the memory that the
-        model needs. Both sizes are of RAM or both of flash, whichever is scarcer.
+        """How far the board's memory is from the memory that the model needs, as a ratio of at least 1. RAM or flash
+        counts, whichever is scarcer.
         """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))

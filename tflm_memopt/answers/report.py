@@ -47,7 +47,7 @@ class StageReport:
     operator: str
     tensor: str
     kept: int
-    """At most `kept` bytes of the operator's output are in the arena at the same time."""
+    """Maximum number of bytes of the operator's output that are in the arena at the same time."""
     whole: int
     stripe: int
     """Number of rows that the group computes together."""

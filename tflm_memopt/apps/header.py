@@ -13,9 +13,8 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two lists with a bit mask for each model.
-
-    When the model starts, no model in the first mask may be running, and no model in the second mask may be paused.
+    """Return for each model the models that must not run when the model starts, and the models that must not be paused
+    then, as bit masks.
     """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}

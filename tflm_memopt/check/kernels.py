@@ -101,8 +101,8 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the bytes that an ESP-NN call needs for scratch, input and output. The call computes as many pixels as
-    2,048 B allow, but at least one.
+    """Return the bytes that an ESP-NN call needs for scratch, input and output. A call computes at least one pixel, and
+    more pixels if the bytes do not exceed 2,048.
     """
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3

@@ -129,8 +129,8 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def executed(self, skips: Ints) -> Ints:
-        """Return the index of each executed iteration. Before the k-th executed iteration, `skips[k]` stripes are
-        skipped.
+        """Return the indices of the executed iterations. The argument `skips` has the number of stripes that are
+        skipped before each of them.
         """
         number = np.arange(len(skips), dtype=np.int64)
         for at in np.flatnonzero(skips).tolist():

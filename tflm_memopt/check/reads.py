@@ -110,7 +110,7 @@ input.
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
     _check_constants(model, of, op, who)
-    # If two inputs of an operator are the same tensor, both inputs get the smaller index.
+    # Inputs that are the same tensor get the same index.
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in copied(op, who):
         wanted, wanted_source = _origins(model, of, np.arange(first, first + len(source)))

@@ -151,7 +151,7 @@ class GroupReplay:
             arena.private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.SCRATCH)
             arena.private(Role.SCRATCH, self.number, nbytes, during + IterationPhase.END, batch.name)
         if step.sums:
-            # Each iteration updates all sums, so only the first and the last update of each sum are replayed.
+            # Every iteration updates all sums, so the first and the last iteration prove that the sums stay intact.
             sums, opens = (Role.ACCUMULATOR, step.op.output, step.sum_bytes), step.opens[batch.number]
             first = np.flatnonzero(opens)
             last = np.append(first[first > 0], len(opens)) - 1
@@ -214,7 +214,7 @@ class GroupReplay:
                 continue
             for some, first, nbytes in batch.by_channel_group(place.maker, place.seen.c):
                 pixels = self._window(some, place, k)
-                if not place.in_stripes:  # A pixel is written once, so checking its first and its last read is enough.
+                if not place.in_stripes:  # A pixel is written once, so its first and last read prove the others.
                     pixels = _first_and_last(pixels, place.seen.w)
                 at, marks = self._pixels(place, pixels, first)
                 self.arena.access(Accesses(place.tensor, at, marks, nbytes, pixels.time + phase, batch.name))

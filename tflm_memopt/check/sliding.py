@@ -132,8 +132,8 @@ class _Numbering:
         return found
 
     def _read(self, tensor: TensorId, seen: Rows) -> Ints:
-        """Return the number that identifies each row of an operand. If the operand divides the tensor's bytes into
-        other rows, each row of the operand gets a new number.
+        """Return the number that identifies each row of an operand. An operand with other rows than the tensor gets new
+        numbers.
         """
         if tensor in self._keepers:
             return self._kept(tensor)
@@ -149,9 +149,7 @@ class _Numbering:
         return np.concatenate([self._numbered(*part) for part in parts], axis=1)
 
     def _kept(self, state: TensorId) -> Ints:
-        """For each inference, return the numbers that identify the rows of a state at the beginning, from the oldest to
-        the newest row.
-        """
+        """Return the numbers of a state's rows at the beginning of each inference, oldest row first."""
         keeper = self._keepers[state]
         arrived, kept = self._read(keeper.inputs[0], keeper.reads[0]), keeper.state_write
         depth = kept.rows.h if kept else 0

@@ -15,7 +15,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Message
 
 HEAD_BYTES = 24
-"""Number of bytes before the row in a message (TMO_LINK_HEAD in C)."""
+"""Size in bytes of a message's head, which precedes the row (TMO_LINK_HEAD in C)."""
 UNLIMITED = 1 << 62
 
 

@@ -52,8 +52,8 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes, *, parts: bool = False) -> Originals:
-    """Return the operators of the original model, with constants in the form that comes nearest to the constants in the
-    programs.
+    """Return the operators of the original model, with constants in the form that resembles the constants of the
+    programs most.
 
     The argument `parts` is true if the programs are parts of one model on several devices.
     """
@@ -151,8 +151,8 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original operator whose constants differ least from the constants of `op`, and the number of
-        differences in each array.
+        """Return the original operator with the fewest other constants than `op`, and how many constants of each array
+        differ.
         """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         channels = program.tensors[op.output].channels
@@ -240,8 +240,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _copied(ops: Sequence[RowOp]) -> Mapping[TensorId, set[TensorId]]:
-    """Map the output of each operator without constants to a set: the output itself, and all tensors from which the
-    output's values come.
+    """Map the output of each operator without constants to itself and all tensors from which its values come.
 
     A program may copy values between two operators that are directly connected in another program.
     """

@@ -219,8 +219,8 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return two plans. The first plan has the fewest multiply-accumulates of all plans within the limits, or is
-        None if no plan keeps the limits. The second plan has the least RAM of all tried plans.
+        """Return two plans: the plan with the fewest multiply-accumulates within the limits, or None, and the plan with
+        the least RAM of all tried plans.
         """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED

@@ -31,9 +31,7 @@ MOST_SLOW = 8
 CLIFF = 1.2
 """If a plan costs more than CLIFF times as much as a neighbouring plan, plans in between are tried."""
 TILED_COST = 1.5
-"""When the planner looks for fast plans, a multiply-accumulate in a tile counts as TILED_COST multiply-accumulates in a
-whole row.
-"""
+"""In the search for fast plans, a multiply-accumulate in a tile costs TILED_COST times as much as in a whole row."""
 STEP = 1 / 32
 """To compute more pixels in a call, a plan's memory grows in steps of at most STEP times the head of the arena."""
 STEEP = 1.2
@@ -43,8 +41,8 @@ SMALL_STEP = STEP / 8
 head of the arena.
 """
 LEAP = 1 / 4
-"""A plan's arena may grow to the mean of the smallest and the largest arena, if the growth is at most LEAP times the
-plan's head.
+"""For faster groups, a plan's arena may grow to the middle between the smallest and the largest arena, but by at most
+LEAP times its head.
 """
 LESS = 0.9
 """Each plan with slow memory gets the fast memory of the previous plan, multiplied by LESS."""
@@ -113,10 +111,8 @@ def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table:
 
 
 def _excess(one: Costed, other: Costed) -> int:
-    """Return by how many bytes the arena of `one` exceeds the arena of `other`.
-
-    If two plans have equally many custom operators, their arenas differ only in the size of the head. The size of a
-    whole arena takes long to compute, because the plan must be lowered.
+    """Return by how many bytes the arena of `one` exceeds the arena of `other`. Only plans with different numbers of
+    custom operators must be lowered, which takes long. Other plans differ only in the size of the head.
     """
     if one.operators == other.operators:
         return aligned(one.plan.head) - aligned(other.plan.head)
@@ -186,8 +182,8 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """
 
     def neighbours(most: float = math.inf) -> list[tuple[Costed, Costed]]:
-        """Sort the plans of at most `most` multiply-accumulates by price, and return each plan together with the next
-        slower plan.
+        """Return the plans of at most `most` multiply-accumulates in pairs: a plan, and the plan with the next higher
+        price.
         """
         known = (c for c in found if c.plan.macs <= most)
         return list(itertools.pairwise(_cheapest_first(known, price)))
@@ -229,8 +225,8 @@ def _rooms(faster: Costed, slower: Costed, step: float) -> list[int]:
 def _add_roomier(
     found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> None:
-    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. The argument `rooms`
-    lists by how many bytes the head of a new plan may exceed the head of `start`.
+    """Add plans whose kernels compute more pixels in a call than the kernels of the plan `start`. For each number in
+    `rooms`, the head of a new plan may be that many bytes larger than the head of `start`.
     """
 
     def cost(done: Sequence[Work]) -> float:
@@ -362,7 +358,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
 
 
 def _in_same_memory(conversion: Conversion, least: Converted, limits: Limits, table: Table) -> Converted:
-    """Return the plan `least` with faster variants of the tiled groups that leave some activation memory unused. The
+    """Return the plan `least` with faster variants of its tiled groups, which use activation memory that is free. The
     returned plan keeps the limits, and its activation memory is at most as large as that of `least`.
     """
     plan = least.planned.plan

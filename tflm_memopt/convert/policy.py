@@ -35,10 +35,9 @@ NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
 """Fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
 ROOM = 4_000
-"""The arena of a plan for faster packed kernels may exceed the least arena by ROOM bytes."""
+"""For faster packed kernels, the arena may be ROOM bytes larger than the least arena."""
 SHARE = 1.2
-"""The arena of a plan for ESP-NN may be SHARE times as large as the least arena, because ESP-NN is faster than C code.
-"""
+"""For ESP-NN, the arena may be SHARE times as large as the least arena."""
 SLOWER = 1.3
 """If all plans are slower than the original, the arena may be SLOWER times as large as the arena of a generic program.
 """

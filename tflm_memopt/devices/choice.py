@@ -171,7 +171,7 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint that says how many devices are enough. The search tries at most 2 × `devices` devices."""
+    """Yield a hint that says how many devices, up to 2 × `devices`, are enough."""
     planned = cache(lambda number: network.converted(_even(network, number), number).report)
     more = range(devices + 1, min(2 * devices, MOST_DEVICES) + 1)
     enough = [*takewhile(lambda number: network.is_enough_for(number, _even(network, number)), more)]

@@ -1,6 +1,6 @@
 """Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The argument of the process is a JSON object with the device number, the model's path, the number of inferences, the
+The process has a JSON object as its argument: the device number, the model's path, the number of inferences, the
 timeout in ms, and the folder of custom kernels, inputs and outputs. The process listens on a loopback port, prints the
 port's number, and reads the ports of all devices from standard input. Device 0 reads the inputs and writes the outputs.
 At its end, the process prints a JSON object with the sent and received bytes, and all statuses and times.

@@ -120,9 +120,9 @@ def shard(
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
     The argument `shardings` maps Op.index to the split of each operator. The argument `identity` is a number that all
-    messages contain, and that differs between conversions. The argument `portions` has a number for each device: the
-    device's channels, divided by the mean number of channels per device. The argument `at` maps Op.index to the device
-    of each unsplit operator that is not on the first device.
+    messages contain, and that differs between conversions. The argument `portions` has the share of channels of each
+    device, where 1 is an equal share. The argument `at` maps Op.index to the device of each unsplit operator that is
+    not on the first device.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -392,9 +392,7 @@ class _Sharder(Tiles):
         return self.channels_of(t, slice(first, end), filter_axis(self.tensors[t], op))
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Remove the last input rows if no operator on the devices `readers` reads the rows. Each row of a tensor is
-        sent once, for all operators that read the tensor.
-        """
+        """Remove the last input rows, which are then not sent, if no operator on the devices `readers` reads them."""
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
             return op

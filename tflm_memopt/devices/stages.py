@@ -3,7 +3,7 @@
 The first device may also run the last operators, because it returns the network's output. Tensors between devices are
 sent row by row, so that no device holds a whole tensor. If a layer has more weights than a device's equal part of all
 weights, all devices divide the layer's channels. At a few positions, the network is cut in two and planned for two
-devices. The search uses the arenas of both devices as upper bounds for the arenas of shorter sequences of operators.
+devices. The arena of each half is an upper bound for the arena of a part of the half.
 """
 
 import math
@@ -54,7 +54,7 @@ class Cut:
     sent: float
     """Size in bytes of all messages for tensors that are made before the cut and read after the cut."""
     weights: float
-    """Size of the unsplit weights before the cut, divided by the mean size of a device's weights."""
+    """Size of the unsplit weights before the cut, as a multiple of a device's equal share of all weights."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
@@ -89,8 +89,8 @@ def arranged(
     estimated cost below the lowest cost of a conversion.
 
     When a sequence of operators has been planned for a device, the exact size of the arena replaces the estimated size.
-    Until a division needs no more RAM than one device alone, every second attempt tries the division with the smallest
-    estimated arena.
+    Every second attempt tries the division with the smallest estimated arena, until a division needs no more RAM than
+    one device alone.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -136,9 +136,8 @@ def _estimated(
     """Estimate the cost of dividing the network into sequences of operators that end at the cuts `ends`. The operators
     after the last cut run on the first device.
 
-    The argument `sharded` is the size of the divided weights on one device, divided by the mean size of a device's
-    weights. The argument `known` maps a pair of cuts to the size in bytes of an arena for the operators between the two
-    cuts.
+    The argument `sharded` is the size of the divided weights on one device, as a multiple of a device's equal share of
+    all weights. The argument `known` has the arena in bytes for the operators between two cuts.
     """
     first, last = cuts[ends[0]], len(cuts) - 1
     ram, sent, weights = first.before, first.sent, 0.0
@@ -176,9 +175,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """Return for each position in graph.ops how many bytes are sent if another device runs the operators after the
-    position.
-    """
+    """Return the sent bytes for each position in graph.ops, if another device runs the operators after the position."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -95,9 +95,7 @@ def whole(x: np.float32) -> int:
 
 
 def floor_modulo(x: np.float32, y: np.float32) -> Number:
-    """Return the remainder of x / y, for a quotient that is rounded down. The remainder has the sign of y, and a
-    remainder of zero has the sign of x.
-    """
+    """Return x - y * floor(x / y), which has the sign of y. A result of zero has the sign of x."""
     rest = np.fmod(x, y)
     return rest + y if rest != 0 and (y < 0) != (rest < 0) else rest
 

@@ -49,7 +49,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return an operator's constants in the form `form`, or None if the target packs the operator in another form."""
+    """Return an operator's constants in the given form, or None if the target uses another form."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(

@@ -90,7 +90,9 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(channels: NDArray[np.int64]) -> NDArray[np.int32]:
-    """For each pair of channels A and B, return bias A, `256 × bias B + bias A` modulo 2^32, and both scales."""
+    """Return for each pair of channels (A, B): the bias of A, `256 × bias B + bias A` modulo 2^32, the scale of A, and
+    the scale of B.
+    """
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
     a, b = channels[0::2], channels[1::2]
@@ -184,7 +186,7 @@ def esp_scales(channels: NDArray[np.int64], more: int = 0) -> NDArray[np.int32]:
 
 
 def _padded(filters: NDArray[np.int8], values: int, channels: int = 1) -> NDArray[np.int8]:
-    """Append zeros up to a multiple of `values` weights per channel, and up to a multiple of `channels` channels."""
+    """Pad filters with zeros to a multiple of `values` weights per channel and of `channels` channels."""
     flat = filters.reshape(len(filters), -1)
     return np.pad(flat, ((0, -len(flat) % channels), (0, -flat.shape[1] % values)))
 

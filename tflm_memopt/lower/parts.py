@@ -22,9 +22,7 @@ POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL)
 FEW_PIXELS = 4
 """Pools, additions and tables do not need the part PIXELS if they have at most FEW_PIXELS output pixels."""
 FEW_MACS = 500
-"""An operator needs no assembly for single pixels if its share of the program's multiplications is at most 1 /
-FEW_MACS.
-"""
+"""An operator needs no assembly for single pixels if it has at most 1 / FEW_MACS of the program's multiplications."""
 FEW_ROWS = 4
 """An operator with at most FEW_ROWS rows is fast without the library's part SEVERAL_ROWS."""
 

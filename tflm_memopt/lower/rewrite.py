@@ -196,7 +196,7 @@ def _place_input(tree: Any, graph: RowGraph) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that the original model lacks."""
+    """Add a new tensor to the model."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(

@@ -56,10 +56,9 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
-    """Return how many bytes of constants the iterations of the given channel groups read.
-
-    The argument `nbytes` is the size of all constants in bytes. An operator has `split` channels, and a channel group
-    has `each` channels. An iteration that only finishes sums reads no constants.
+    """Return how many bytes of constants the iterations of the given channel groups read, for an operator with `nbytes`
+    bytes of constants and `split` channels in groups of `each` channels. An iteration that only finishes sums reads no
+    constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -57,8 +57,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Divide a tensor into rows like natural_rows() or, if natural_rows() returns None, into `like` rows where
-    possible.
+    """Divide a tensor into rows like natural_rows(). If natural_rows() returns None, make `like` rows if possible.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -198,8 +197,8 @@ class OperatorContext:
         return high, wide
 
     def resize_scales(self) -> tuple[int, int]:
-        """For RESIZE_BILINEAR, return the distance in the input between two output rows and between two output columns,
-        in 1/1024 of a pixel.
+        """Return how far RESIZE_BILINEAR moves in its input from one output row, and output column, to the next, in
+        1/1024 of a pixel.
         """
         scales = []
         for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):

@@ -92,11 +92,11 @@ class Kind(enum.IntEnum):
     COMPARE_32 = 60
     """COMPARE_32 compares two float32 or int32 operands. The output of a comparison is 1 for true and 0 for false."""
     ARG_MAX_ALONG = 61
-    """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
+    """ARG_MAX_ALONG returns, for each channel, the int32 index of the window's largest or smallest value."""
     ARG_MAX_F32 = 62
     GATHER_ND = 63
     """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 holds the int32 indices that select one pixel of
-    operand 0. Index k of GATHER_ND has a stride of `bias[k]` pixels.
+    operand 0. The position of the selected pixel is the sum of each index k multiplied by `bias[k]`.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65

@@ -122,8 +122,8 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 def _saturating(
     function: Callable[[Ints, int], Ints], shift: int, offset: int, op: Op, source: Quantization, target: Quantization
 ) -> Table:
-    """Return the table of a function whose result in Q0 is shifted right by `shift` bits. The scale of the output has
-    no effect. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
+    """Return the table of a function whose result in Q0 is shifted right by `shift` bits. As in TFLM, the output's
+    scale is ignored. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius).
     """
     fraction, left = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not 0 <= left <= 62:  # TFLM converts the input radius to int32, which overflows for a negative `left`.

@@ -1,6 +1,6 @@
 """Defines SEND and RECEIVE, the custom operators that pass a tensor from one device to another device. The custom
-options of SEND and RECEIVE are the bytes of the C struct `tmo_message`. The output of SEND and the input of RECEIVE
-stand for the link and have no elements.
+options of SEND and RECEIVE are the bytes of the C struct `tmo_message`. The output of SEND and the input of RECEIVE are
+empty tensors that stand for the link.
 """
 
 import struct

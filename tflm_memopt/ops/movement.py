@@ -74,8 +74,8 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Return a COPY with one operand for each range of adjacent rows of the only input, or None if impossible. For
-    example, a TRANSPOSE after attention joins rows of all attention heads.
+    """Return a COPY that reads the only input as several operands, one for each range of adjacent rows, or None if
+    impossible. For example, a TRANSPOSE after attention reads a row of each attention head.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -95,8 +95,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    If the argument `whole` is true, the function returns None unless the first output row has bytes of the last input
-    row.
+    If `whole` is true, the last input row must be needed for the first output row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -142,7 +141,9 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a copy of `writer` that runs after the last rows of `tensors` are computed, but does not use the rows."""
+    """Return `writer` with additional inputs `tensors`, which it does not use, so that it runs after the tensors are
+    complete.
+    """
     found = len(tensors)
     return replace(
         writer,

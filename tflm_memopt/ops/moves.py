@@ -123,8 +123,8 @@ class _Slot(NamedTuple):
     targets: Ints
     sources: Ints
     step: int
-    """Number of bytes by which all positions in the input row grow from one iteration to the next. After `period`
-    iterations, the positions start again.
+    """In each iteration, the move reads `step` bytes further in the input row. After `period` iterations, the move
+    starts again.
     """
     period: int
     shift: int
@@ -202,7 +202,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # If positions jump back once, a whole period lies before or after the jump.
+        else:  # With a single jump back, a whole period lies before or after the jump.
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period

@@ -63,7 +63,7 @@ STRIDE_W = {
 
 
 class AxisSteps(NamedTuple):
-    """The `extent` input rows or columns that an output row or column needs."""
+    """The input rows (or columns) that each output row (or column) needs, `extent` in number."""
 
     step: int
     begin: int
@@ -189,7 +189,7 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """Tensor that stands for the buffer in the graph. The oldest row of the tensor comes first."""
+    """The graph's tensor with the rows of the buffer, oldest row first."""
     rows: Rows
     fill: int
     """Value of every byte of the buffer before the first inference and after a reset."""
@@ -409,8 +409,8 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite row by row. The output must not overwrite a broadcast input, or an input
-        whose elements are smaller than the output's elements.
+        """Inputs that the output may overwrite row by row. A broadcast input, or an input with smaller elements than
+        the output, must not be overwritten.
         """
         limits = self.kind is Kind.MAX_POOL_S16 and self.window == UNIT
         if not (limits or self.traits.elementwise) or self.traits.reads < self.traits.writes:

@@ -1,8 +1,7 @@
 """Computes a mean over a sliding input by adding new rows to sums in a state, and subtracting old rows.
 
 One state has the sums, and another state keeps the input rows that were added to the sums. A reset fills the two states
-of a sliding mean with zeros. A row that depends on padding is added to the sums of one inference only, and is not kept
-in a state.
+of a sliding mean with zeros. A row that depends on padding is used in a single inference, and is not kept in a state.
 """
 
 from collections.abc import Sequence
@@ -27,8 +26,8 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
     """Return an operator that computes a sliding mean from several operands. The operands are the new rows, the buffer
-    with the oldest rows, optional rows near the padding, and the sums. Each operand is a tuple of a tensor, its rows,
-    and the number of rows to read.
+    with the oldest rows, optional rows near the padding, and the sums. Each operand has a tensor, the tensor's rows,
+    and the number of rows that are read.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

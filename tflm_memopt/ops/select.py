@@ -17,7 +17,7 @@ BYTES_AT, FORM_BITS = 12, 4
 
 
 def select(context: OperatorContext) -> RowOp:
-    """Parse SELECT_V2. If two operands are constant, they become one operand, in which the rows of both alternate."""
+    """Parse SELECT_V2. Two constant operands become one operand, whose rows alternate between the two."""
     items = [ITEM_BYTES[context.input(k).dtype] for k in range(OPERANDS)]
     rows, writes = _rows(context, items)
     fixed = [k for k in range(OPERANDS) if context.input(k).constant]

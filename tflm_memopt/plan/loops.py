@@ -27,7 +27,7 @@ SKIP_BYTES = 5
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The next iteration of one operator of a group."""
+    """Stands for one iteration of an operator: the first iteration that has not run yet."""
 
     stage: int
     skips: int = 0

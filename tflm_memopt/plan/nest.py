@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if each row is computed once, or a negative index for a row above the tensor."""
+        """First row of stripe 0 if each row is computed once. A row above the tensor has a negative index."""
         return -(-self.end % self.advance)
 
 

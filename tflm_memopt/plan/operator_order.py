@@ -44,7 +44,7 @@ class OrderProblem:
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of operators without a common tensor, of which the first must run before the second."""
+    """Pairs (a, b) of operators: operator a must run before operator b, although they share no tensor."""
     across: int = 0
     """Number of bytes that are live all the time."""
 
@@ -142,8 +142,8 @@ def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDE
 
     The live bytes only depend on the set of completed operators (Ahn et al., Ordering Chaos: Memory-Aware Scheduling of
     Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). Among sets with equally many completed
-    operators, a beam search keeps a few sets with the lowest peaks. If an operator fits into the peak and does not
-    increase the live bytes, the search runs the operator at once, because the peak cannot rise.
+    operators, a beam search keeps a few sets with the lowest peaks. An operator that fits into the peak and does not
+    increase the live bytes runs at once.
     """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)

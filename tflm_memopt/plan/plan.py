@@ -52,8 +52,8 @@ class Buffer:
 
     role: Role
     key: int
-    """Index of the operator's output for weights, of the plan step for counters and scratch, and of a tensor for all
-    other buffers.
+    """Weights have the index of their operator's output, counters and scratch have the index of their plan step, and
+    all other buffers have the index of their tensor.
     """
     nbytes: int
     first: int = 0
@@ -159,7 +159,7 @@ class Group:
     is_reversed: bool = False
     """Whether the group computes its rows from last to first (plan/search/reverse.py)."""
     in_turn: bool = False
-    """Whether a group computes parts of all its outputs in turn, instead of one whole output after the other."""
+    """Whether the group computes its outputs in turn, a part of each, instead of one output after the other."""
     loops: Loops = ()
     """The order of all iterations as nested loops, or () in an unfinished plan."""
 

@@ -287,9 +287,7 @@ class Planner:
         return [backward[i] if i in turned else draft for i, draft in enumerate(drafts)]
 
     def _in_batches(self, plan: Plan, drafts: Sequence[Draft], budget: Budget) -> Plan:
-        """Return a plan with a head of at most the same size. Each packed kernel of the returned plan computes as many
-        pixels at once as the head allows.
-        """
+        """Return the plan with faster packed kernels, which compute as many pixels at once as the head allows."""
         settled, head = self._settled(plan, drafts), plan.head
         for number, name, group in _tiled(plan, settled):
             chain, best = self._chain(name, group), group
@@ -498,9 +496,7 @@ def tail(steps: Sequence[Step], ops: Ops) -> int:
 
 
 def cost(ops: Ops, plan: Plan) -> tuple[int, int]:
-    """Return two numbers: the bytes of a plan, including TAIL_BYTES for each custom operator of the rewritten model,
-    and the plan's multiply-accumulates.
-    """
+    """Return the bytes of a plan with its custom operators in the arena's tail, and the plan's multiply-accumulates."""
     return plan.head + tail(plan.steps, ops), plan.macs
 
 

@@ -64,7 +64,7 @@ class _Link:
         return written
 
     def ties(self, read: Bools) -> Bools:
-        """Return a mask of the output channels that must stay if the input channels in the mask `read` stay."""
+        """Return a mask of the output channels that stay if the input channels in the mask `read` stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
         if self.op.is_depthwise:

@@ -95,7 +95,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The order in which a kernel reads and writes bytes, in numbered steps, each of which reads before it writes."""
+    """The order in which a kernel reads and writes bytes. Each step of the kernel reads before it writes."""
 
     last_read: NDArray[np.int64]
     """For each input byte, the last step that reads the byte, or -1 if no step reads the byte."""

@@ -107,7 +107,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of an operator and the index of an input that the operator reads only after another input is complete.
+        """Pairs (operator, index of an input): the operator reads the input only after another input is complete.
         Operators that keep rows in a state are left out, because an operator with a state cannot read a copy of a
         tensor.
         """
@@ -120,8 +120,8 @@ class _Seen:
         )
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Return the tensors that are complete when the operator `reader` starts, and are still needed from then on.
-        The tensor `without` does not count as an input of `reader`.
+        """Return the tensors that are complete when the operator `reader` starts, and that are needed then or later.
+        The tensor `without` is left out if only `reader` needs it.
         """
         outputs = self.graph.model.outputs
         wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}

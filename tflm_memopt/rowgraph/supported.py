@@ -69,8 +69,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _reading_all_steps(op: RowOp, whole: set[TensorId]) -> RowOp | Unsupported:
-    """Return an Unsupported if the operator has an input in `whole` and does not read the last row of the input.
-    Otherwise, return the operator.
+    """Return the operator, or an Unsupported if it has an input in `whole` whose last row it does not read.
 
     If the output of a step is not read, an LSTM skips the step and does not update its state. The function adds to
     `whole` each output whose last row must be read, so that an LSTM computes its last step.

@@ -223,8 +223,8 @@ def harness(
     then the data of the second run, and so on. For a streamed input, the input file has all rows. The data of an
     external input begin with five uint32: number of bytes, pitch, x, y and format of the frame.
 
-    For a module with a state (`stateful`), three uint32 precede the data of each run: whether to reset the module,
-    whether only the last inference has a full window, and the number of inferences.
+    If the module has a state, three uint32 precede the data of each run: 1 to reset the module first, 1 if only the
+    last inference has a full window, and the number of inferences.
     """
     return rendered(
         "harness.c.jinja",

@@ -19,7 +19,9 @@ from tflm_memopt.runtime import host
 PAUSING = 2
 """An operator that pauses has two additional inputs: the places of the pauses, and the progress."""
 OFFLINE_HEADER = 3
-"""Number of int32 values before the offsets in an offline memory plan: version, subgraphs and tensors."""
+"""An offline memory plan has three int32 values before its offsets: a version, a number of subgraphs and a number of
+tensors.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Convert the user's arrays to the inputs of inferences. Each input must have the same number of arrays.
 
     An array for one run has the type and shape of its input. In an array for several runs, the first dimension is the
-    number of runs. If the first dimension of an input is 1, the number of runs may replace the 1.
+    number of runs. An input with the first dimension 1 may have the number of runs as its first dimension.
     """
     if not files:
         return []

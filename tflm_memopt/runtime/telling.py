@@ -25,9 +25,9 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the index of the inference with the most differences. A difference is a pair of outputs that differ, or an
-    exchange of two inputs that changes an output. For each tensor in `tensors`, the argument `outputs` has the tensor's
-    values in all runs.
+    """Return the index of the inference with the most differences. Two outputs that differ count as a difference, and
+    so do two inputs whose exchange changes an output. For each tensor in `tensors`, the argument `outputs` has the
+    tensor's values in all runs.
     """
 
     def told_apart(candidate: int) -> int:

@@ -159,8 +159,8 @@ class Pair:
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run more test cases until the time limit. The argument `drawn` is the number of earlier random inferences.
 
-        Return the outcomes and the number of the added cases, and how many of them come from every_value(). If no time
-        is left, return the outcomes `first`.
+        Return the outcomes, the number of added cases, and the number of added cases that every_value() made. If no
+        time is left, return the outcomes `first`.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

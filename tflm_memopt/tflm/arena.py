@@ -313,8 +313,8 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes,
-    up to the first event that does not fit. An event that would overwrite a temporary tensor counts as too large,
-    although TFLM allows it, so that events which fit an arena also fit every larger arena.
+    up to the first event that does not fit. TFLM lets some events overwrite a temporary tensor. Here, such events do
+    not fit, so that events which fit an arena also fit every larger arena.
     """
     head = temp = 0
     tail = size
@@ -338,8 +338,8 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
     """Return the size of the smallest arena in which all events fit. The argument `total` is the number of bytes that
-    the events use if the arena is large enough. An arena that lacks `missing` bytes must grow by at least `missing -
-    ALIGNMENT` bytes, because alignment gaps can shrink.
+    the events use if the arena is large enough. In a larger arena, alignment gaps can shrink, so `missing - ALIGNMENT`
+    more bytes may be enough.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:

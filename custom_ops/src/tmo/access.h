@@ -114,8 +114,7 @@ static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_par
 /* Returns whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Returns the number of passes over a stripe: one for each channel group, and one more if the operator adds up its channel groups. The additional
- * pass writes the sums. */
+/* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums of channel groups. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
 /* Returns whether pass number `pass` over a stripe converts the sums to outputs. */

@@ -83,7 +83,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* TMO_OWN_PACKINGS has a bit for each packing whose kernels are in this build and can run on the core. */
+/* TMO_OWN_PACKINGS has a bit for each packing that this build can run on its core. */
 #define TMO_OF_DSP                                                                                                       \
   (1ull << TMO_PACKING_DSP_CONV | 1ull << TMO_PACKING_DSP_DEPTHWISE | 1ull << TMO_PACKING_DSP_ADD | 1ull << TMO_PACKING_DSP_DENSE)
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
@@ -127,7 +127,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_packed_as(const tmo_op *op, uint16_t packin
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
-/* A macro such as TMO_CASE_DSP writes a case of a switch statement only if the build has kernels for the instructions that the macro names. */
+/* For example, TMO_CASE_DSP writes a case only if the build has kernels for the DSP extension. */
 #if TMO_RUNS_DSP
 #define TMO_CASE_DSP(packing, call) TMO_CASE_PACKING(packing, call);
 #else

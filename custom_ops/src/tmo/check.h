@@ -27,7 +27,7 @@ typedef struct {
   const tmo_tensor *tensors;
   const tmo_op *ops;
   const uint32_t *io_bytes;
-  uint32_t reads_left; /* number of array elements that the validator may still read before it rejects the program */
+  uint32_t reads_left; /* number of array elements that the validator may still read */
   uint32_t iterations_left; /* number of iterations in the header, minus the iterations of the groups that were checked */
   uint32_t n_rolling_buffers;
   uint32_t last_base;  /* largest field `base` of a tensor that is neither a constant nor a message between devices */
@@ -40,8 +40,7 @@ typedef struct {
   const tmo_tensor *out;
 } tmo_operation;
 
-/* Returns the product of a and b, or TMO_TOO_MANY if the product does not fit uint32_t. If one factor is TMO_TOO_MANY and the other factor is not 0,
- * tmo_times() returns TMO_TOO_MANY. */
+/* Returns the product of a and b, or TMO_TOO_MANY if the product does not fit uint32_t. The product of TMO_TOO_MANY and 0 is 0. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
 /* Returns whether a buffer of `size` bytes contains the range of `bytes` bytes that begins at `offset`. The argument `offset` must be a multiple of

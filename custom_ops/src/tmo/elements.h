@@ -119,8 +119,7 @@ static TMO_ALWAYS_INLINE void tmo_copy_16(int8_t *to, const int8_t *from) {
   TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
 }
 
-/* Copies bytes between addresses that may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. tmo_copy_unaligned() may
- * copy some bytes twice. */
+/* Copies bytes between addresses that may be unaligned. The first 16 bytes at `from` must not overlap the bytes at `to`. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
   if (bytes >= 16) {
     const int8_t *const last = from + bytes - 16;

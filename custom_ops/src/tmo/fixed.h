@@ -50,8 +50,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
-  /* The product is computed from 16-bit halves of the factors, so that no partial sum overflows. Bit 30 of the product, which is bit 14 of `middle`,
-   * decides whether the quotient is rounded up. */
+  /* The product is computed from 16-bit halves of the factors, so that no partial sum overflows. Bit 14 of `middle` decides whether the quotient is
+   * rounded up. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;

@@ -3,7 +3,7 @@
  * separately. When the converter verifies a model, the host also rounds each product and each sum separately.
  *
  * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which rounds once. The library and
- * TFLM then give the same bits if the compilers of both fuse the same products and sums. */
+ * TFLM then give the same bits only if both are compiled to the same fused operations. */
 #ifndef TMO_FLOATS_H_
 #define TMO_FLOATS_H_
 
@@ -77,7 +77,7 @@ static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->
 /* Returns the number by which an operator divides the sum of `area` pixels under a window. */
 TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
 
-/* tmo_float_low() returns the bits of the lowest output that an operator's range allows, and tmo_float_high() the bits of the highest output. */
+/* tmo_float_low() and tmo_float_high() return the lowest and the highest output of an operator, each as the bits of a float32. */
 static inline int32_t tmo_float_low(const tmo_op *op) {
   static const uint32_t low[] = {0xFF7FFFFF, 0, 0xBF800000, 0, 0xFF800000, 0};
   return (int32_t)low[tmo_float_range(op)];

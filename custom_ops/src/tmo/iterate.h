@@ -30,9 +30,9 @@ static inline bool tmo_iterates_rows(const tmo_op *op) {
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Computes all rows of an operator whose rows have one pixel, as the columns of a single row. If the operator must be computed row by row, the
- * function returns false and computes nothing. tmo_iterates_rows() must be true for the operator, and the operator's kind must be one of
- * TMO_WEIGHTED_KINDS. */
+/* Computes all rows of an operator. Each row has one pixel, and the pixels are computed like the columns of a single row. If the operator must be
+ * computed row by row, the function returns false and computes nothing. tmo_iterates_rows() must be true for the operator, and the operator's kind
+ * must be one of TMO_WEIGHTED_KINDS. */
 TMO_LINKAGE bool tmo_iterate_column(tmo_run_state *run, const tmo_op *op);
 
 #if TMO_RUNS_PACKED
@@ -58,9 +58,9 @@ TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 /* Computes one tile of an operator that is packed for Helium, or returns false if only tmo_iterate_any() can compute the tile. */
 TMO_LINKAGE bool tmo_iterate_vectors(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the tile of run->current, and then the tiles below that tile. The computed tiles have at most `rows` rows. tmo_iterate_tiles_below()
- * computes the same bytes as single iterations, even if outputs overwrite inputs. Returns the number of computed tiles, or 0 if single iterations
- * must compute the tiles. tmo_makes_tiles_below() must be true for the operator. */
+/* Computes the tile of run->current and tiles below it, with at most `rows` rows together. tmo_iterate_tiles_below() computes the same bytes as
+ * single iterations, even if outputs overwrite inputs. Returns the number of computed tiles, or 0 if single iterations must compute the tiles.
+ * tmo_makes_tiles_below() must be true for the operator. */
 TMO_LINKAGE uint32_t tmo_iterate_tiles_below(const tmo_run_state *run, const tmo_op *op, uint32_t rows);
 
 /* Computes two rows: the row of run->current and the previous row. tmo_iterate_two_rows() changes run->current. tmo_makes_two_rows() must be true for

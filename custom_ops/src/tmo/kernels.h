@@ -2,12 +2,12 @@
 /* This header declares the kernels of operators. Applications include only tmo/tmo.h.
  *
  * One call of a kernel computes one output row or one output pixel, or adds products to partial sums of outputs. Kernels keep no data between calls
- * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap an
- * input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
- * output may overlap an operand. An output that overlaps an operand must begin at or before the start of the operand, and the operand must not be
- * broadcast. The following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which
- * tmo_only_limits() is true. Kernels with two operands also read before they write, and so do kernels whose output elements are not larger than their
- * input elements. CONV writes the last byte of its output after it has read all inputs, so the last byte may overlap an input.
+ * and allocate no memory. Kernels do not check lengths, because tmo_check() has checked all lengths. For most kernels, the output must not overlap
+ * an input. Some kernels read each input element before they write the output element with the same index. If a kernel reads before it writes, its
+ * output may overlap an operand. The output must then begin at or before the start of the operand, and the operand must not be broadcast. The
+ * following kernels read before they write: LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, and operators for which tmo_only_limits() is
+ * true. Kernels with two operands also read before they write, and so do kernels whose output elements are not larger than their input elements.
+ * The last output byte of CONV may overlap an input, because all inputs are read before.
  *
  * Kernels in files *_ref.c run on any core. Kernels in all other files need certain cores, and return the same bits as the kernels in *_ref.c. */
 #ifndef TMO_KERNELS_H_
@@ -51,13 +51,13 @@ typedef struct {
   int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes the outputs completely */
   void *scratch;        /* scratch memory that a packed operator uses during the call */
   bool whole_rows;      /* whether a packed convolution gets a list of input rows instead of input pixels */
-  bool first;           /* whether the call begins new sums; otherwise, the call continues the sums of an earlier call */
-  bool last;            /* whether the call completes the sums and writes the output; otherwise, the call keeps the sums for the next call */
+  bool first;           /* true if the call begins new sums, and false if it continues the sums of an earlier call */
+  bool last;            /* true if the call writes the output, and false if it keeps the sums for the next call */
   uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
   uint32_t out_channels;
   uint32_t tap_step; /* distance in bytes between the weights of two adjacent taps */
   uint32_t first_weight; /* index of the operator's first int4 weight, counted from the address `weights` */
-  uint32_t pixel_step[2], channel_step[2]; /* distances in bytes between pixels and between channels of each operand; 0 repeats a value */
+  uint32_t pixel_step[2], channel_step[2]; /* for each operand, bytes from pixel to pixel and from channel to channel; 0 repeats a value */
   uint16_t in_width;
   uint16_t out_width;
   uint16_t row;       /* index of the output row, for an operator with access records */
@@ -71,7 +71,7 @@ typedef struct {
   uint16_t columns;            /* number of the window's columns that are inside the input */
   uint16_t first_row, first_column; /* row and column of the first tap that is inside the input */
   uint32_t offset;             /* distance in bytes from each address in `pixels` to the first tap of its row */
-  uint32_t area;               /* number of input pixels under the whole window; the call may compute only some rows of the window */
+  uint32_t area;               /* number of input pixels under the whole window, even if the call computes only some rows of it */
 } tmo_window;
 
 /* A function with `row` in its name computes `out_width` output pixels from whole input rows. A function with `pixel` in its name computes one output
@@ -140,8 +140,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM; the kernel also w
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM; the kernel also writes to its last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. If n is TMO_MAX_INPUTS, tmo_sum_bytes() returns the size of a sum in the
- * output, or 0 if the output has scaled values instead of sums. */
+/* Returns the size in bytes of a sum in operand n of an ADD_SUMS operator. For n = TMO_MAX_INPUTS, returns the size of a sum in the output, or 0 if
+ * the output has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
 /* tmo_select_bytes() returns the size of a SELECT operator's elements in bytes. tmo_select_form() returns a TMO_SELECT_* constant for
@@ -214,25 +214,25 @@ static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {
 /* Computes an output row with the function `make`, which computes one pixel from the input under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
-/* Returns the distance in bytes from a channel's first weight to the weight of the window's first tap. */
+/* Returns the position of the weight for the window's first tap, in bytes from the channel's first weight. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* The input bytes under a window, as several runs of adjacent bytes. All parts of a window have equally many runs. The weights for one run of bytes
- * are adjacent in memory. */
+/* The input bytes under a window, as runs of bytes. The weights for a run are adjacent in memory. A window has one or more parts with equally many
+ * runs. */
 typedef struct {
-  const int8_t *const *at; /* entry of a list of addresses: the address of the first pixel in the first run of bytes */
-  uint16_t stride;         /* distance in the list `at` between the addresses of two adjacent runs */
+  const int8_t *const *at; /* list of addresses, beginning with the address of the first run */
+  uint16_t stride;         /* number of list entries from one run to the next */
   uint16_t count;          /* number of runs in each part of the window */
-  uint16_t parts;          /* number of parts of the window, which differ only in their addresses, offsets and weights */
-  uint16_t next_at;        /* distance in the list `at` between the first addresses of two adjacent window parts */
-  uint32_t next_offset;    /* number of bytes by which `offset` grows from one part of the window to the next */
-  uint32_t next_row;       /* distance in bytes between the weights of two adjacent parts of the window */
-  uint32_t offset;         /* in the first part of the window, distance in bytes from an address in the list `at` to the first byte of its run */
+  uint16_t parts;          /* number of parts of the window */
+  uint16_t next_at;        /* number of list entries from one part to the next */
+  uint32_t next_offset;    /* increase of `offset` from one part to the next */
+  uint32_t next_row;       /* number of bytes of weights from one part to the next */
+  uint32_t offset;         /* number of bytes from a listed address to the first byte of the run, for the first part */
   uint32_t bytes;          /* number of bytes in a run */
-  uint32_t step;           /* distance in bytes from one input byte of a run to the next, modulo 2^32 */
-  uint32_t row;            /* distance in bytes between the weights of two adjacent runs */
+  uint32_t step;           /* number of bytes from one input byte of a run to the next, modulo 2^32 */
+  uint32_t row;            /* number of bytes of weights from one run to the next */
   uint32_t filter;         /* size in bytes of the weights of one output channel */
   int32_t zero_point;
 } tmo_runs;
@@ -247,14 +247,13 @@ TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v,
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
-/* tmo_adds_sums() returns whether this build's kernels can continue the sums of earlier calls. tmo_has_sums() returns whether the call with the
- * arguments `k` continues or keeps sums. */
+/* tmo_adds_sums() returns whether this build can keep sums from one call to the next, and tmo_has_sums() returns whether a call does so. */
 static inline bool tmo_adds_sums(void) {
   return tmo_has_part(TMO_PART_ITERATIVE) || tmo_has_part(TMO_PART_CHANNEL_GROUPS) || tmo_has_kind(TMO_OP_SUMS);
 }
 static inline bool tmo_has_sums(const tmo_kernel *k) { return tmo_adds_sums() && k->sums != NULL; }
 
-/* Returns whether one call completes the outputs of at least four channels, so that tmo_dsp_outputs() can compute these outputs. */
+/* Returns whether tmo_dsp_outputs() can compute the outputs: one call completes the outputs of at least four channels. */
 static inline bool tmo_makes_fours(const tmo_kernel *k) { return !tmo_has_sums(k) && k->bias != NULL && k->out_channels >= 4; }
 
 /* Multiplies runs of bytes by the weights of several channels, and adds the products to the sum of each channel. */
@@ -283,21 +282,21 @@ void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* Arguments for a function that computes four channels of a depthwise convolution at a time. */
 typedef struct {
-  tmo_dsp_job job;           /* job.weights points to tap 0's weights; job.filter is the size in bytes of a tap's weights; job.x and job.bytes are unused */
+  tmo_dsp_job job;           /* job.weights has the weights of tap 0, job.filter is the size of a tap's weights, and job.x and job.bytes are unused */
   const int8_t *const *taps; /* address of each tap, row by row; if `apart` is not 0, only the address of the first tap of each row */
   uint32_t rows, columns;
-  uint32_t skipped;          /* number of bytes of weights to skip after each row, because the taps of these weights are outside the input */
+  uint32_t skipped;          /* number of bytes of weights to skip after each row, for taps outside the input */
   uint32_t offset;           /* distance in bytes from each address in `taps` to the first channel */
   uint32_t apart;            /* distance in bytes between two taps of a row; 0 if `taps` lists all taps */
 } tmo_dsp_window_job;
 
-/* For each output channel, tmo_dsp_window_outputs() reads a different input channel. tmo_dsp_repeated_outputs() reads only one input channel, which
- * is `offset` bytes after each tap. */
+/* tmo_dsp_window_outputs() computes each output channel from an input channel of its own. tmo_dsp_repeated_outputs() computes all output channels
+ * from one input channel. */
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 void tmo_dsp_repeated_outputs(tmo_dsp_window_job *job);
 
-/* Computes the outputs of up to three channels, and saturates the outputs to int8. Each output channel reads another input channel. The number of
- * channels is job->job.groups, and job->job.filter must have the same value. The field job->apart must not be 0. The job does not change. */
+/* Computes the outputs of up to three channels, and saturates the outputs to int8. Each output channel reads another input channel. Both
+ * job->job.groups and job->job.filter must be the number of channels, and job->apart must not be 0. */
 void tmo_dsp_few_taps(const tmo_dsp_window_job *job);
 
 /* Computes a pixel of a convolution from adjacent input bytes. The argument `bytes` is the number of input bytes. The argument `w` is the address of
@@ -392,10 +391,9 @@ void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32
 #endif
 
 #if TMO_CORE_DSP
-/* Computes the outputs of up to three channels, and saturates the outputs to int8. Only the fields `weights`, `filter`, `bias`, `multipliers`, `shifts`,
- * `out`, `rounding` and `zero_in` of the job are read, and job->groups is the number of channels. The bytes of one run must be adjacent. The addresses
- * of the runs of a part must be adjacent entries of the list `at`, and all parts must begin with the same entry. The outputs are written after all
- * inputs were read. */
+/* Computes the outputs of up to three channels, and saturates the outputs to int8. The field job->groups is the number of channels, and the fields
+ * `x`, `bytes` and `each` are not read. The bytes of a run must be adjacent, r->stride must be 1, and r->next_at must be 0. The outputs are written
+ * after all inputs were read. */
 void tmo_dsp_few(const tmo_dsp_job *job, const tmo_runs *r);
 
 /* Computes n pixels of a convolution with a 1x1 kernel. The windows of the pixels are inside one input row, and the first pixel is at `from`. Adjacent
@@ -405,8 +403,7 @@ static inline bool tmo_makes_points(const tmo_kernel *k) {
   return !tmo_has_nibbles(k->op) && (k->out_channels < 4 ? tmo_has_part(TMO_PART_CONV_SUMS) && !tmo_has_sums(k) : tmo_makes_fours(k));
 }
 
-/* Computes adjacent pixels of a convolution from whole input rows. Either tmo_makes_points() is true and each window is one pixel of the input, or
- * tmo_makes_few() is true. */
+/* Computes adjacent pixels of a convolution from whole input rows. Requires tmo_makes_few(), or tmo_makes_points() and windows of one pixel. */
 TMO_LINKAGE void tmo_conv_columns_s8(const tmo_kernel *k, const tmo_window *rows, const tmo_adjacent_columns *columns);
 static inline bool tmo_makes_few(const tmo_op *op, uint32_t out_channels) {
   return tmo_has_part(TMO_PART_CONV_SUMS) && out_channels < 4 && !tmo_has_nibbles(op);

@@ -118,8 +118,8 @@ typedef struct {
   uint32_t pixel;              /* size of a pixel in bytes */
 } tmo_row_pixels;
 
-/* The place of a tensor's row in a column window. The field `row` is the index of the row in the column window. The field `period` is the number of
- * earlier rows that were stored at the same index. */
+/* The place of a tensor's row in a column window. The field `row` is the index of the row in the column window. The field `period` counts the
+ * earlier rows at the same index. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -140,7 +140,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 /* Returns the addresses of the pixels of row y. The argument `stripe` is ignored if stripes reuse rows of the previous stripe. */
 static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* positions wrap at the width, so adding `width - 1` to a position moves the position back by one pixel */
+    const uint32_t last = t->width - 1u; /* adding `width - 1` modulo the width moves a position back by one pixel */
     const bool is_reversed = tmo_is_backwards(t);
     const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
@@ -156,7 +156,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* amount by which `column` grows from one tensor row to the next tensor row with the same index in the column window */
+  uint32_t width; /* increase of `column` from one row to the next row at the same index of the column window */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -15,7 +15,7 @@ typedef struct {
   const tmo_run_state *run; /* state of the run; the field run->current is the position of the iteration */
   tmo_view in;
   tmo_view out;
-  tmo_kernel kernel; /* arguments of the kernel; the pointer to the sums advances with each pixel */
+  tmo_kernel kernel; /* arguments of the kernel, whose pointer to the sums advances with each pixel */
 } execution;
 
 /* If the argument `grouped` is true, narrow() restricts the tensor view `v` to the iteration's channel group. narrow() returns the tensor's channels

@@ -20,8 +20,8 @@
 extern "C" {
 #endif
 
-/* tmo_packed_clamps() returns whether the activation function limits the outputs. tmo_packed_clamp() limits the outputs if the inner loop does not
- * limit the outputs. */
+/* tmo_packed_clamps() returns whether the activation function limits the outputs. tmo_packed_clamp() limits outputs that an inner loop has not
+ * limited. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return tmo_has_part(TMO_PART_CLAMPS) && (op->act_min != INT8_MIN || op->act_max != INT8_MAX); }
 TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
@@ -99,9 +99,9 @@ typedef struct {
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* These functions compute a CONV operator with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() copies the values under the window of one pixel to the
- * scratch memory. The argument `pixel` is the index of the pixel, and `pixels` is the number of pixels whose values are copied.
- * tmo_conv_dsp_multiply() computes the outputs of the copied pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`.
- * tmo_conv_dsp_scatter() stores output pixel p at outs[p]. */
+ * scratch memory. The values of pixel number `pixel` are copied, of `pixels` pixels that share the scratch memory. tmo_conv_dsp_multiply() computes
+ * the outputs of the copied pixels. Adjacent output pixels are `step` bytes apart, beginning at `out`. tmo_conv_dsp_scatter() stores output pixel p
+ * at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Copies the input values of adjacent windows to the scratch memory. All windows must be completely inside the input. The argument `offset` is the
  * distance in bytes from the start of a row to the first window. */
@@ -114,8 +114,8 @@ TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel for which tmo_packed_direct() is true */
 
 /* tmo_conv_dsp_dense(), tmo_conv_dsp_window() and tmo_conv_dsp_taps() compute one pixel of a CONV with TMO_PACKING_DSP_DENSE. tmo_conv_dsp_dense()
- * computes windows of one pixel. tmo_conv_dsp_window() computes any window from a list of the pixels that are inside the input. tmo_conv_dsp_taps()
- * computes a window of several pixels, and reads padding like other pixels from the list `taps`. */
+ * computes windows of one pixel. tmo_conv_dsp_window() computes any window from a list of the pixels inside the input. tmo_conv_dsp_taps() computes
+ * a window from a list of all taps, in which padding has an address, too. */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense, tmo_conv_dsp_window;
 TMO_LINKAGE void tmo_conv_dsp_taps(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
@@ -191,8 +191,8 @@ static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
 /* Computes two rows of a DEPTHWISE operator with TMO_PACKING_DSP_DEPTHWISE. tmo_dsp_has_3x3() must be true for the operator. */
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
-/* tmo_depthwise_multiply() computes one output pixel. The list `taps` has the addresses of the window's taps, row by row. tmo_depthwise_clear() sets
- * all addresses of the list to padding. tmo_depthwise_clear() also serves a convolution that reads a list of taps. */
+/* tmo_depthwise_multiply() computes one output pixel from a list of the window's taps, row by row. tmo_depthwise_clear() sets all addresses of the
+ * list to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -202,33 +202,29 @@ TMO_LINKAGE void tmo_depthwise_nine(const int8_t *constants, uint32_t channels, 
 #endif
 
 /* The tmo_dsp_widen functions widen the bytes of two, three or four input pixels to int16, and write the values to a tile. The first input pixel is
- * at `from`, and adjacent input pixels are `step` bytes apart. Each input pixel of a tmo_dsp_widen function has at least four bytes. A tmo_dsp_widen
- * function returns the address after the last written value. If the number of bytes of a pixel is not a multiple of 4, the tile has padding with
- * arbitrary values. */
+ * at `from`, and adjacent input pixels are `step` bytes apart. An input pixel has at least four bytes, and is padded with arbitrary values to a
+ * multiple of 4. The functions return the address after the last written value. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of an input pixel in bytes must be a multiple of 4.
- * tmo_dsp_widen_each() reads four bytes of a pixel before it writes the four values. tmo_dsp_widen_each() returns the address after the last written
- * value. */
+/* Widens the bytes of four input pixels to int16. Input pixel p is at from[p]. The size of an input pixel in bytes must be a multiple of 4. Four
+ * bytes of a pixel are read before their values are written. Returns the address after the last written value. */
 TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens the bytes of n taps to int16, into a tile of one pixel. The argument `n` must be positive. The size of a tap in bytes must be a multiple of
  * 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* The tmo_dsp_pairs functions compute pairs of output channels for 1 to 5 pixels. The argument `pairs` is the number of pairs of output channels. A
- * tile has values 0 and 1 of all pixels, then values 2 and 3 of all pixels, and so on. The values of five pixels are in a tile of three pixels and a
- * tile of two pixels. The argument `values` is the number of values of a pixel, a multiple of 8. The output of pixel 0 is at the address `out`. The
- * arguments `second`, `third` and `fourth` are the distances in bytes from `out` to the outputs of pixels 1, 2 and 3. The outputs of five pixels must
- * be equally far apart. */
+/* The tmo_dsp_pairs functions compute pairs of output channels for 1 to 5 pixels. A tile has values 0 and 1 of all pixels, then values 2 and 3 of
+ * all pixels, and so on; the values of five pixels are in a tile of three pixels and a tile of two pixels. A pixel has `values` values, a multiple
+ * of 8. The output of pixel 0 is at `out`, and the outputs of pixels 1, 2 and 3 are `second`, `third` and `fourth` bytes later. The outputs of five
+ * pixels must be equally far apart. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t second, uint32_t third, uint32_t fourth);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
 /* Computes `pairs` pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after the outputs of the
- * first row. The argument `tile` is the address of three tiles. Tiles 0 and 1 have the first four pixels of each row, and tile 2 has the last pixel
- * of both rows. */
+ * first row. Three tiles follow each other: four pixels of the first row, four pixels of the second row, and the last pixel of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
@@ -252,7 +248,7 @@ typedef struct tmo_wide_job {
   const int8_t *shifts;
   int8_t *out;
   int32_t low, high;         /* smallest and largest output; both halves of each word have the same value */
-  const int32_t *x, *end;    /* input values of two pixels; values 0 and 2 are in the first word, and values 1 and 3 are in the second word */
+  const int32_t *x, *end;    /* input values of two pixels: values 0 and 2 in one word, values 1 and 3 in the next word */
   const int8_t *weights;
   uint32_t filter;           /* distance in bytes between the weights of adjacent channels */
   int32_t *sums;             /* memory for the four sums that are computed together */
@@ -260,14 +256,14 @@ typedef struct tmo_wide_job {
   int32_t apart;             /* distance in bytes between the outputs of the two pixels */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of four sums if a sum does not fit 32 bits */
   uint8_t biased, scaled;    /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
-  /* Only tmo_dsp_wide_one() uses `first` and the fields after `first`. The input values of one pixel are in rows of adjacent values. */
+  /* Only tmo_dsp_wide_one() uses the following fields. The input values of its pixel are in rows of adjacent values. */
   uint8_t first;             /* 1 if the sums begin with 0, and 0 if the function adds to earlier sums */
   uint8_t last;              /* 1 if the outputs are written after the products were added */
-  const int8_t *const *rows; /* list of addresses: the values of a row begin `offset` bytes after the row's address */
-  uint32_t count, offset;    /* number of rows, and distance in bytes from an address in the list `rows` to the values of the row */
-  uint32_t fours, singles;   /* number of bytes in complete groups of four values, and number of the remaining bytes of a row */
-  uint32_t skip;             /* number of weights between the last weight of a row and the first weight of the next row */
-  const int8_t *const *row;  /* entry of the next row in the list `rows`; the field `left` is the number of remaining rows */
+  const int8_t *const *rows; /* address of each row */
+  uint32_t count, offset;    /* number of rows, and number of bytes from a row's address to its values */
+  uint32_t fours, singles;   /* number of bytes of a row in groups of four values, and number of remaining bytes */
+  uint32_t skip;             /* number of weights to skip after each row */
+  const int8_t *const *row;  /* list entry of the next row; `left` rows remain */
   uint32_t left;
 } tmo_wide_job;
 
@@ -284,9 +280,9 @@ typedef struct {
   int32_t low, high;                 /* smallest and largest output */
   const int8_t *weights;             /* weights of the first tap */
   uint32_t tap;                      /* distance in bytes between the weights of adjacent taps */
-  const int8_t *const *rows;         /* list of `count` addresses, which are `offset` bytes before the first taps of the window's rows */
+  const int8_t *const *rows;         /* list of `count` addresses; the first tap of a row is `offset` bytes after its address */
   uint32_t count, offset, apart;     /* adjacent taps of a row are `apart` bytes apart */
-  uint32_t columns, skipped;         /* number of taps in each row, at least 1, and number of weights to skip after each row */
+  uint32_t columns, skipped;         /* number of taps in each row (at least 1), and number of weights to skip after each row */
   int32_t channels;
   uint8_t biased, scaled;            /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
 } tmo_wide_taps;
@@ -299,14 +295,13 @@ TMO_CORE bool tmo_dsp_wide_taps(tmo_wide_taps *job);
  * input bytes in the array `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. A group has three
- * pairs of channels, whose weights are interleaved. */
+/* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. The weights of a
+ * group's three pairs of channels are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 /* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                                       uint32_t triples);
-/* tmo_dsp_dense_taps() computes the same as tmo_dsp_dense(), and tmo_dsp_direct_taps() computes the same as tmo_dsp_direct(). tmo_dsp_dense_taps()
- * and tmo_dsp_direct_taps() read a list of n taps. Each tap has `bytes` bytes. */
+/* These functions compute the same as tmo_dsp_dense() and tmo_dsp_direct(), from a list of n taps of `bytes` bytes each. */
 TMO_CORE void tmo_dsp_dense_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
                                  uint32_t triples, uint32_t n);
 TMO_CORE void tmo_dsp_direct_taps(const int8_t *const *taps, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t bytes,
@@ -333,30 +328,27 @@ typedef struct {
 /* Computes all channels of the output pixels in the array `runs`. Each output pixel has a window of nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Adjacent blocks of output pixels. A block has up to six adjacent pixels, with 3x3 taps and stride 1. The array `columns` has the addresses of the
- * input pixels under the first block, in the order of tmo_dsp_column(). The input columns of adjacent blocks are `outputs` pixels apart. */
+/* Adjacent blocks of `outputs` output pixels each, with 3x3 taps and stride 1. The array `columns` has the addresses of the input pixels under the
+ * first block, in the order of tmo_dsp_column(). */
 typedef struct {
   uint32_t blocks, outputs;
-  int8_t *out; /* address of the first output pixel; the output pixels of all blocks are adjacent */
+  int8_t *out; /* address of the first output pixel */
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the index of an input pixel in the array tmo_dsp_blocks.columns. Addresses of rows 0 and 1 alternate, and the addresses of row 2 come
- * last. */
+/* Returns the index of an input pixel in the array tmo_dsp_blocks.columns. Rows 0 and 1 alternate, and row 2 comes last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the output pixels in the array `runs`. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel. For tmo_mve_conv_1(), the number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs
- * of pixels. For tmo_mve_conv_2(), the number of output channels must be a multiple of 4. Each input pixel has job->turns vectors of 16 bytes. The
- * first input pixel is at `bytes`, and adjacent input pixels are `step` bytes apart. The outputs of the two pixels of a pair must be less than 65,531
- * bytes apart. */
+/* tmo_mve_conv_1() computes one pixel with a multiple of 8 output channels. tmo_mve_conv_2() computes pairs of pixels with a multiple of 4 output
+ * channels. Each input pixel has job->turns vectors of 16 bytes. The first input pixel is at `bytes`, and adjacent input pixels are `step` bytes
+ * apart. The outputs of the two pixels of a pair must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* tmo_mve_relu_1() computes the same as tmo_mve_conv_1(), and tmo_mve_relu_2() computes the same as tmo_mve_conv_2(). The relu functions require a
- * zero point of -128 and the whole int8 range of outputs. */
+/* The relu functions compute the same for a zero point of -128 and the whole int8 range of outputs. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -382,7 +374,7 @@ typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows under a window */
   uint32_t bytes; /* number of bytes to copy from each row, at least one */
-  uint32_t step;  /* distance in bytes between the copies of two adjacent rows; if `step` is 1, `bytes` must be 1 */
+  uint32_t step;  /* distance in bytes between the copies of adjacent rows; 1 only if `bytes` is 1 */
   uint32_t apart; /* distance in bytes between the input values of two adjacent windows */
 } tmo_mve_rows;
 
@@ -392,16 +384,16 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 /* The pixels under the window of an operator whose input has column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* the column window that stores the pixels of the first input row */
-  uint32_t column;      /* column of the first pixel, plus the widths of the earlier rows in the rolling buffer */
+  uint32_t column;      /* column of the first pixel, plus `width` for each earlier row at the same index */
   uint32_t row;         /* index of the first row in the column window */
   uint32_t rows;
   uint32_t pixel;       /* size of a pixel in bytes */
   const int8_t *base;
   uint32_t columns;
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* list of all column windows; after the last window, the functions continue with the first window */
+  const tmo_column_window *first, *end; /* all column windows; the first one follows the last one */
   uint32_t dilation_h;
-  uint32_t gap;         /* number of bytes of the destination to skip after each row of the window */
+  uint32_t gap;         /* number of bytes to skip in the copy after each row */
   uint32_t width;
 } tmo_mve_window;
 
@@ -430,18 +422,18 @@ TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constan
 /* Arguments for a function that computes adjacent windows of 3x3 taps. */
 typedef struct {
   struct {
-    const int8_t *first; /* first pixel of the input row; if the row does not exist, a pixel whose bytes are the zero point */
+    const int8_t *first; /* first pixel of the input row, or a pixel of zero points if the row does not exist */
     uint32_t pixel;      /* distance in bytes between pixels; 0 if the row does not exist */
   } rows[3];
   const int8_t *missing; /* pixel of zero points that stands for all pixels outside the row */
   uint32_t width;        /* number of pixels in an input row */
   uint32_t stride;
-  uint32_t inside;       /* a window that begins in this input column or later extends past the row; 0 if an input row does not exist */
-  uint32_t apart;        /* distance in bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
+  uint32_t inside;       /* first input column at which a window would extend past the row; 0 if an input row does not exist */
+  uint32_t apart;        /* number of bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* number of channels in complete vectors of sixteen; if there are fewer than sixteen channels, number of all channels */
+  uint32_t first;        /* number of channels in complete vectors of sixteen, or of all channels if they are fewer than sixteen */
   const int8_t *end;     /* end of the operator's constants */
-  uint32_t beyond;       /* number of bytes of the last vector that lie beyond the last channel */
+  uint32_t beyond;       /* number of bytes of the last vector after the last channel */
   uint32_t more;         /* number of channels after the last complete vector of sixteen */
   int32_t column;        /* input column where the next window begins */
   uint32_t pixels;       /* number of output pixels that must still be computed */
@@ -452,8 +444,7 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return tmo_mve_gives_relu(op) && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* tmo_mve_depthwise_9() computes output pixels with 3x3 taps. If the argument `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels output
- * pixels. If the argument `taps` is a list of nine addresses, tmo_mve_depthwise_9() computes one pixel. */
+/* Computes job->pixels output pixels with 3x3 taps or, if `taps` is not NULL, one pixel from a list of nine taps. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS

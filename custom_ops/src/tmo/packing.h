@@ -33,8 +33,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the largest number of input values that a packed convolution gathers for one or two pixels. For three or more pixels, the largest number is
- * three eighths of the returned number. */
+/* Returns the number of input values that a packed convolution gathers at most for one or two pixels. For three or more pixels, the limit is three
+ * eighths as large. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Returns whether a packed operator can compute two adjacent rows at once. A convolution computes two rows at once if a row has five pixels. A
@@ -55,17 +55,16 @@ static inline bool tmo_counts_pixels(const tmo_op *op) {
   return counts && tmo_by_row(op) && op->at_once > TMO_ROOM_FOR_PIXELS;
 }
 
-/* Returns whether the kernel computes the last five of `columns` pixels of a row together. If the function returns true, the scratch memory has room
- * for the input values of five pixels. For each pair of output channels, the kernel computes three pixels and then two pixels, while the pair's
- * weights stay in the cache. */
+/* Returns whether the kernel computes the last five pixels of a row of `columns` pixels together. The scratch memory then has room for five pixels.
+ * The kernel computes three and then two pixels with each pair of channels, while the pair's weights stay in the cache. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
 /* Returns how many of a row's remaining output pixels a packed convolution computes next. The argument `values` is the number of input values of a
- * pixel, and the argument `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel of
- * a row alone, because a single pixel is slow. If windows are one pixel wide, six pixels are computed as three and three pixels, which takes fewer
- * instructions than four and two pixels. */
+ * pixel, and the argument `left` is the number of remaining pixels in the row. With the DSP extension, the kernel does not compute the last pixel
+ * of a row alone, because a single pixel is slow. For windows of one pixel, two calls for three pixels take fewer instructions than calls for four
+ * and two pixels. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;

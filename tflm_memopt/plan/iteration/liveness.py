@@ -33,15 +33,13 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """For each iteration, the end of the buffer's live bytes while the iteration reads its last input."""
+    """End of the buffer's live bytes during the last read of each iteration."""
     replaces: frozenset[TensorId] = frozenset()
     """Inputs that the operator may overwrite when it writes the buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Inputs that an iteration may overwrite with its last output byte."""
+    """Inputs that only the last output byte of an iteration may overwrite."""
     before_write: Ints | None = None
-    """For each iteration, the end of a rolling buffer's live bytes just before the iteration writes, or None for a
-    whole tensor.
-    """
+    """End of a rolling buffer's live bytes just before each iteration writes, or None for a whole tensor."""
 
     def from_the_end(self) -> LiveRange:
         nbytes = self.buffer.nbytes
@@ -185,9 +183,7 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """While a tiled group writes a pixel, all bytes of the buffer below the pixel count as live, so that the output
-    overlaps the input by whole pixels only.
-    """
+    """While a tiled group writes a pixel, all bytes of the buffer below the pixel count as live."""
     if not writer.stripes:
         return before_write
     life, below = lives(trace, writer), np.zeros(trace.times, dtype=np.int64)
@@ -238,8 +234,8 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 
 
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
-    """An operator that works in place reads each input byte before writing an output byte to the same address. The last
-    output byte of an operator may overlap the input if the operator writes the byte after all reads.
+    """An operator that works in place reads each input byte before it writes to the byte's address. An operator that
+    only writes its last byte after all reads may overwrite an input with the last byte.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces

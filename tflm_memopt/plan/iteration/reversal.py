@@ -47,9 +47,9 @@ def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
 
 
 def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
-    """A kernel computes each row or pixel forwards, so the output must not overlap the rest of the input row or pixel.
-    A mirrored arena swaps the first and the last bytes of a buffer, so all bytes of scratch count as live if any byte
-    of scratch is live.
+    """A reversed group still computes each single row or pixel forwards, so an output row or pixel must not overlap the
+    input row or pixel that is being read. In a mirrored arena, scratch begins at the other end of its buffer, so all
+    bytes of scratch count as live together.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 

@@ -27,7 +27,7 @@ GROUP_START = 2
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator of the plan's groups in execution order, without operators that TFLM runs."""
+    """Yield the work of each operator in execution order, without operators that TFLM runs."""
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
@@ -62,7 +62,7 @@ def least_work_of(
 ) -> Iterator[tuple[Work, ...]]:
     """Yield the least work of each operator of a tiled group, without a simulation.
 
-    If a kernel call can compute either one pixel or several pixels, the yielded tuple has a Work for each case.
+    An operator whose kernel can compute one pixel or several pixels per call has a Work for each case.
     """
     made, found = frozenset(m.op.output for m in members), executed(members, sinks)
     around = _Surroundings(made, made - {m.op.output for m in members if m.key in sinks}, source, is_reversed)

@@ -102,9 +102,7 @@ def named(done: Work, *words: str) -> Work:
 
 
 def stripes(channels: int) -> int:
-    """Return how many times a kernel loops over the channels, 32 at a time (32 sums fit eight vector registers of 128
-    bits).
-    """
+    """Return the number of passes of a kernel that computes 32 channels in each pass."""
     return -(-channels // 32)
 
 

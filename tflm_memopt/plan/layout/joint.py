@@ -49,7 +49,7 @@ class Shared:
     lower_bound: int
     proven: bool
     stacked: int
-    """Size of the arena head in bytes if models that run at the same time simply lie side by side."""
+    """Size of the arena head in bytes if models that run at the same time share no bytes."""
 
 
 def share(

@@ -28,19 +28,15 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """At every position of a region, the search tries groups of up to SHORT operators."""
 SLACK = 16
-"""A search uses a limit that is larger by the fraction 1 / SLACK, so that a later call with a slightly higher limit
-needs no search.
-"""
+"""A search raises its limit by the fraction 1 / SLACK, and keeps the groups for later calls with a higher limit."""
 FUSING = 0.5
 """The search for groups of several operators that run row by row gets at least the fraction FUSING of the time
 budget.
 """
 LONG = 0.1
-"""Extra time budget of the search for the longest groups, as a fraction of the time budget for all groups without
-tiles.
-"""
+"""Extra budget of the search for the longest groups, as a fraction of the budget for groups without tiles."""
 TURNS = 0.3
-"""Budget for groups that compute parts of several outputs in turn, as a fraction of the budget for all other groups."""
+"""Budget for groups that compute their outputs in turn, as a fraction of the budget for all other groups."""
 FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
 """Function (group, enough) that returns a group's size in a layout. If the function finds a layout of at most `enough`

@@ -149,9 +149,9 @@ class Candidate:
     stripes: int = 0
     """Number of stripes of rows, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether the group computes parts of all its outputs in turn, instead of one whole output after the other."""
+    """Whether the group computes its outputs in turn, as in `Group.in_turn`."""
     is_reversed: bool = False
-    """Whether the layout of `nbytes` bytes reverses the group; the whole plan may still run the group forwards."""
+    """Whether the group needs to be reversed in order to fit into `nbytes` bytes."""
 
     @property
     def geometry(self) -> Candidate:
@@ -421,8 +421,8 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak of live bytes, without tensors that the group does not use. The function stops when the
-    peak reaches `enough` bytes, so the true peak may then be higher.
+    """Return a group's peak of live bytes, without tensors that the group does not use. If the peak is more than
+    `enough` bytes, the result may be any number from `enough` to the peak.
     """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:

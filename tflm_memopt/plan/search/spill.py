@@ -1,9 +1,9 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
-A partial solution divides the first operators of the region into groups, and lists the tensors that are in slow memory
-after the groups have run. The cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and
-scratch are always in fast memory. A group with tensors in slow memory gets a layout as soon as the search finds the
-group. Any other group gets a layout only in the best division.
+A partial solution consists of the groups of the region's first operators, and of the tensors that these groups leave in
+slow memory. The cost of a solution is the time of its accesses to slow memory. Rolling buffers, sums and scratch are
+always in fast memory. A group with tensors in slow memory gets a layout as soon as the search finds the group. Any
+other group gets a layout only in the best division.
 """
 
 from __future__ import annotations

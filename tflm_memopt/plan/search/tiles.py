@@ -42,7 +42,7 @@ def tiled_ending(
 
 
 def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, settings: Settings) -> Candidate:
-    """In a plan, stripe 0 is the first stripe of the group, but in the search, stripe 0 is the first stripe with output
+    """A plan counts stripes from the first stripe of the group, but the search counts from the first stripe with output
     rows.
     """
     nbytes, macs, trail = label

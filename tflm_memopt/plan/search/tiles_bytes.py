@@ -15,14 +15,14 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Number of columns in a tensor's buffer at different moments, for one reader of the tensor."""
+    """Numbers of columns that a tensor's buffer holds for one reader of the tensor."""
 
     reading: int
-    """Number of columns in the buffer while the reader runs."""
+    """Number while the reader runs."""
     before: int
-    """Number of columns in the buffer just before the newest tile is computed."""
+    """Number just before the newest tile is computed."""
     between: int
-    """Number of columns that the buffer holds between two iterations of the reader."""
+    """Number between two iterations of the reader."""
     last: int
     """Number of columns from the left edge of the last window to the right edge of the tensor."""
 
@@ -153,8 +153,8 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """Rows of a group's input that each stripe reads. Stripe 0 begins at row `top`, and each further stripe begins
-    `advance` rows later.
+    """The input of a group, and the row at which each stripe begins to read: `top` for stripe 0, and `advance` rows
+    more for each further stripe.
     """
 
     height: int

@@ -31,13 +31,11 @@ class State(NamedTuple):
     """
     stop: int
     stripe_rows: int
-    """Number of rows of a stripe in the input of the next operator with sums. If no later operator has sums, the number
-    counts rows of the group's output.
+    """Number of rows that a stripe has in the input of the next operator with sums or, without such an operator, in the
+    group's output.
     """
     sums: int
-    """Bytes that the next operator with sums needs for its sums and for an output row, or -1 if no later operator has
-    sums.
-    """
+    """Size in bytes of the sums and of an output row of the next operator with sums, or -1 if there is none."""
     late: bool
     """Whether the group's last operator adds the results of channel groups, so that it writes a stripe's pixels at the
     end of the stripe.

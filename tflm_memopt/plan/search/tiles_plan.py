@@ -46,8 +46,8 @@ class Settings:
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in a tiled group, divided by the time of a multiply-accumulate in whole rows."""
     epsilon: float = 1e-4
-    """Compared with a smaller plan, a larger plan must save at least the fraction `epsilon` of the original model's
-    multiply-accumulates.
+    """The search drops a plan if a smaller plan computes hardly more: less than the fraction `epsilon` of the original
+    model's multiply-accumulates.
     """
 
     @property

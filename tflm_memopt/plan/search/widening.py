@@ -39,7 +39,7 @@ class GroupForms:
         *,
         wide: bool,
     ) -> None:
-        """The argument `group` is the variant that needs the fewest bytes.
+        """The argument `group` is the smallest variant.
 
         The argument `least` is a function that returns a lower bound of a variant's cost. The argument `price` is a
         function that returns a variant with its cost. If a variant needs too many bytes, `price` may return a lower
@@ -115,8 +115,8 @@ def _is_by_rows(stage: Stage) -> bool:
 
 
 def _widths(group: Candidate, chain: Chain) -> Sequence[int]:
-    """Return one list: the tile widths of all stages, then how many pixels each stage computes at once, then how many
-    pixels fit into each stage's scratch.
+    """Return three numbers of pixels for each stage: its tile width, the pixels that it computes at once, and the
+    pixels that fit into its scratch.
     """
     nests = [stage.nest for stage in group.stages]
     at_once = [max(nest.tile, stage.at_once) for nest, stage in zip(nests, group.stages, strict=True)]

@@ -54,7 +54,7 @@ def _fits(tensor: Tensor, images: int) -> bool:
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
-    """Copy the operator for each image, so that all operators on one image come before those on the next image."""
+    """Copy the operator for each image. All operators for one image come before the operators for the next image."""
     if not _has_batch(graph, op):
         return None
     images = graph.tensors[op.outputs[0]].shape[0]

@@ -1,9 +1,9 @@
 """Converts long windows, for example on raw audio, to windows of few rows with several samples per row.
 
 The new operator computes several outputs of the original operator from one window. For each output, the new filter has
-a copy of the original filter. From copy to copy, the position in the new filter increases by the stride of the original
-operator. Samples outside the original window have a weight of zero. The samples of a row become channels of a CONV_2D,
-or pixels of a DEPTHWISE_CONV_2D.
+a copy of the original filter. Each copy begins one stride later in the new filter than the previous copy. Samples
+outside the original window have a weight of zero. The samples of a row become channels of a CONV_2D, or pixels of a
+DEPTHWISE_CONV_2D.
 
 Some operators cannot ignore a sample by a weight of zero: a pool has no weights, and zero times an infinite float32
 sample is NaN. In pools and in float32 operators, each new window must consist of whole rows. If windows cannot consist

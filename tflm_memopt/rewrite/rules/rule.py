@@ -114,7 +114,7 @@ def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """Yield a chain of operators of the given types after `op`, each of which is the only reader of the previous
+    """Yield the operators of a chain after `op`: each is of the given types and is the only reader of the previous
     output.
     """
     for _ in range(most):
