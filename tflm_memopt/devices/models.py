@@ -9,6 +9,7 @@ from tflm_memopt.devices.sharding import DeviceGraphs
 from tflm_memopt.lower.rewrite import add_tensor, builtin_operators
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.names import OFFLINE_PLAN
 from tflm_memopt.model.reader import Model
 
 
@@ -30,6 +31,7 @@ def _model(source: Model, graph: Graph, sharded: DeviceGraphs) -> bytes:
         main.inputs = main.outputs = np.zeros(0, np.int32)
         tree.signatureDefs = []
     writer.drop_unused(tree)
+    writer.drop_metadata(tree, OFFLINE_PLAN)  # The plan is for the tensors of the original model.
     return writer.write(tree)
 
 

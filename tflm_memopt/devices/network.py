@@ -35,9 +35,10 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
-from tflm_memopt.model.reader import Model
+from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.model.variables import HANDLE
 from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
+from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.planned import Planned
@@ -108,9 +109,19 @@ class Network:
 
     @cached_property
     def source(self) -> Model:
-        """Raises the errors of reading a model, and UsageError for a model with variables, IF or WHILE."""
+        """Raises the errors of reading a model. Raises UsageError for a model with variables, IF or WHILE, for wrong
+        shapes, and for operators without options.
+        """
         source = read_sound(self.data)
-        refuse(refused(source, annotate(source.graph, left_whole(source))))
+        kept = left_whole(source)
+        annotated = annotate(source.graph, kept)
+        refuse(refused(source, annotated))
+        if kept:
+            raise builtin_with_devices(kept.why, kept.hint)
+        for op in annotated.graph.ops:
+            support = annotated.support[op.index]
+            if isinstance(support, Unsupported) and support.code == "complete_options":
+                raise builtin_with_devices(f"{describe(source.graph.ops[op.stands_for[0]])}: {support}", support.hint)
         tensors, ops = source.graph.tensors.values(), source.graph.ops
         if any(t.variable for t in tensors) or any(op.type == HANDLE for op in ops):
             raise UsageError("a model with variables runs on one device", code="cannot_share", hint="omit --devices")

@@ -152,9 +152,12 @@ def operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], custom_
 
 
 def set_metadata(tree: Any, name: str, data: bytes | NDArray[Any]) -> None:
-    buffer = add_buffer(tree, data)
-    kept = [m for m in tree.metadata or [] if text(m.name) != name]
-    tree.metadata = [*kept, schema.MetadataT(name=name, buffer=buffer)]
+    drop_metadata(tree, name)
+    tree.metadata = [*tree.metadata, schema.MetadataT(name=name, buffer=add_buffer(tree, data))]
+
+
+def drop_metadata(tree: Any, name: str) -> None:
+    tree.metadata = [m for m in tree.metadata or () if text(m.name) != name]
 
 
 def rename_tensor(tree: Any, tensor: int, name: str) -> None:

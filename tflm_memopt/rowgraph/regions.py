@@ -102,15 +102,14 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def builtin_with_devices(where: str) -> UsageError:
+def builtin_with_devices(
+    where: str, hint: str = "inspect shows why; use --int8-io if they are at the model's inputs or outputs"
+) -> UsageError:
     """Return the error for a builtin operator in a model for several devices. After a wait for a message, the
     application calls Invoke() again, which would repeat builtin operators.
     """
     return UsageError(
-        "several devices cannot run operators that stay builtin",
-        code="unsupported_operator",
-        where=where,
-        hint="inspect shows why; use --int8-io if they are at the model's inputs or outputs",
+        "several devices cannot run operators that stay builtin", code="unsupported_operator", where=where, hint=hint
     )
 
 

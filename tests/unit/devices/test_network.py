@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import EXAMPLE
@@ -21,6 +22,8 @@ from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
+from tflm_memopt.model import writer
+from tflm_memopt.model.names import OFFLINE_PLAN
 from tflm_memopt.plan.plan import Group, Role
 
 SHAPES = EXAMPLE
@@ -67,6 +70,8 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("cannot_share", lambda: tflm_memopt.optimize_devices(without_elements(), 2)),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_stride(), 2)),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_options(), 2)),
+        ("unsupported_operator", lambda: tflm_memopt.optimize_devices(with_a_shortcut(options=False), 2)),
+        ("unsupported_operator", lambda: tflm_memopt.optimize_devices(with_a_shortcut(stride=1 << 30), 2)),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(with_many_outputs(), 2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
@@ -110,6 +115,17 @@ def without_options() -> bytes:
     return net.model(y)
 
 
+def with_a_shortcut(*, options: bool = True, stride: int = 1) -> bytes:
+    net = Net()
+    x = net.conv2d(net.input((1, 16, 12, 3)), 8, kernel=(3, 3))
+    y = net.depthwise_conv2d(net.add(x, net.conv2d(x, 8, kernel=(3, 3))), stride=(2, 2))
+    y = net.fully_connected(net.mean(y, (1, 2)), 5)
+    net.graph.operators[0].builtinOptions.strideH = stride
+    for op in () if options else net.graph.operators:
+        op.builtinOptions, op.builtinOptionsType = None, 0
+    return net.model(y)
+
+
 def with_many_outputs() -> bytes:
     net = Net()
     x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
@@ -124,6 +140,16 @@ def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
     for path, one in zip(paths, tflm_memopt.optimize_devices(data, 2, effort=0.05).models, strict=True):
         path.write_bytes(one.model)
     assert tflm_memopt.verify_devices(data, paths, runs=1).bit_exact
+
+
+def test_a_memory_plan_of_the_original_is_not_a_plan_of_a_device() -> None:
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 8, 8, 4)), 8, kernel=(3, 3)), 8, kernel=(3, 3))
+    tree = net.finished(x)
+    tensors = len(net.graph.tensors)
+    writer.set_metadata(tree, OFFLINE_PLAN, np.array([1, 1, tensors, *[-1] * tensors], "<i4"))
+    made = tflm_memopt.optimize_devices(writer.write(tree), 2, effort=0.05)
+    assert len(made.models) == 2
 
 
 def test_a_layer_of_two_channels_is_shared(tmp_path: Path) -> None:
