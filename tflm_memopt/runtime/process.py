@@ -146,6 +146,8 @@ def recorded(log: str) -> RecordedArena:
 def failure(returncode: int, log: str) -> str:
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
+    if returncode == -signal.SIGVTALRM:
+        return f"did not end in TFLM within {worker.MOST_SECONDS:g} s"
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"
     return f"{how}: {said}" if said else how
 

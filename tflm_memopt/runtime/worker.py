@@ -37,6 +37,10 @@ TOOK = "tflm-memopt: seconds of all runs:"
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
+MOST_SECONDS = 600.0
+"""Maximum processor time of AllocateTensors() and of each inference, in seconds. TFLM may run endlessly on a model with
+wrong shapes.
+"""
 KTFLITE_OK = 0
 PR_SET_PDEATHSIG = 1
 
@@ -85,6 +89,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
     inputs = load(directory / INPUTS)
     if (directory / own.FILE).exists():
         wheel.use_own(directory / own.FILE)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
     tflm = allocate(model)
     feed = feeds.feeder(tflm, model, where, resets)
     results: list[list[Array]] = [[] for _ in range(outputs)]
@@ -93,6 +98,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
         if r in resets:
             tflm.reset()
         wheel.set_cores(cores, r)
+        signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
         status = feed([values[r] for values in inputs], r)
         if status != KTFLITE_OK:
             raise RuntimeError(f"Invoke of run {r} returned status {status}")

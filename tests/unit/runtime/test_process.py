@@ -1,12 +1,13 @@
 """Test the errors that the package raises for TFLM's messages and for the end of a worker process."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tflm.region_model import IN, region_model
 
-from tflm_memopt.runtime import process
+from tflm_memopt.runtime import feeds, process, worker
 from tflm_memopt.runtime.process import run_model
 
 
@@ -35,6 +36,18 @@ def test_a_worker_stays_for_the_next_model_and_a_crash_does_not_end_it() -> None
     assert run_model(crash, [np.zeros((1, *IN), np.int8)], 1, 1).failure.startswith("crashed in TFLM (SIGSEGV)")
     run_well()
     assert idle() == before
+
+
+def test_an_inference_that_does_not_end_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forever(*_: object) -> object:
+        while True:
+            pass
+
+    (tmp_path / worker.MODEL).write_bytes(region_model())
+    worker.save(tmp_path / worker.INPUTS, [np.zeros((1, *IN), np.int8)])
+    monkeypatch.setattr(worker, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(feeds, "feeder", lambda *_: forever)
+    assert process.failure(worker.fork(tmp_path, 1, 1, "", [], 1), "") == "did not end in TFLM within 0.2 s"
 
 
 @pytest.mark.slow
