@@ -155,6 +155,24 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
         tflm_memopt.optimize(data, seconds=0, ops="builtin")
 
 
+@pytest.mark.parametrize("part", [0.99, 1.01])
+@pytest.mark.parametrize("beta", [1.0, 0.5])
+def test_softmax_of_a_small_scale(part: float, beta: float) -> None:
+    net = Net()
+    data = net.model(net.softmax(net.input((1, 4), (part / beta * 2.0**-26, 0)), beta=beta))
+    assert runs(data) is not bool(refusals(read(data)))
+    assert runs(data) is (part > 1)
+
+
+def test_a_custom_operator_without_a_name() -> None:
+    net = Net()
+    x = net.input((1, 4))
+    data = net.model(net.op("CUSTOM", [x], [net.tensor((1, 4))]))
+    assert not runs(data)
+    with pytest.raises(ModelError, match="custom operator without a name"):
+        tflm_memopt.optimize(data, ops="builtin", ram_limit=900)
+
+
 @pytest.mark.parametrize("left", [True, False])
 def test_a_refused_model_is_an_error(left: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net = Net()

@@ -83,6 +83,10 @@ RANKS: Mapping[str, tuple[int, int]] = {
 """Least and greatest number of dimensions of the first input."""
 
 
+SOFTMAX_INPUT_BITS = 26
+"""Number of integer bits of inputs of an int8 SOFTMAX (31 - kScaledDiffIntegerBits in softmax_common.cc)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     subgraph: int
@@ -124,6 +128,8 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
         code = str(op.options["custom_code"])
         if code.startswith("Flex"):
             yield f"{code} is an operator of TensorFlow", NO_FLEX
+        elif not code:
+            yield "it takes no custom operator without a name", "write the operator's name into its custom_code"
         return
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
@@ -143,6 +149,8 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
         yield f"its {op.type} {limit}", FIX_BATCH if of_shapes else OTHERS
     elif op.type in ("ADD", "SUB") and outputs[0] in ("INT8", "INT16") and not _sums_fit(node):
         yield f"its {op.type} takes no output scale that is far below the input scales", VARIED
+    elif op.type == "SOFTMAX" and inputs[0] == "INT8" and not _is_multiplied(op, node):
+        yield f"its SOFTMAX takes no input scale of 2^-{SOFTMAX_INPUT_BITS} or less, divided by beta", VARIED
 
 
 def _types(names: Sequence[str]) -> str:
@@ -167,6 +175,16 @@ def _sums_fit(node: Node) -> bool:
         return True
     left_shift = INT16_ADD_LEFT_SHIFT if node.dtype("o0") == "INT16" else ADD_LEFT_SHIFT
     return add_output_factor(2 * max(scales[:2]), scales[2], left_shift) < 1
+
+
+def _is_multiplied(op: Op, node: Node) -> bool:
+    """Return whether TFLM accepts the scale of an int8 SOFTMAX. TFLM multiplies each input by the scale, by beta and by
+    a power of two. If the product of the factors is not above 1, Prepare() aborts.
+    """
+    x = node.inputs[0]
+    if x is None or x.quantization is None or not len(x.quantization.scale):
+        return True
+    return bool(float(op.options.get("beta", 0.0)) * float(x.quantization.scale[0]) * 2.0**SOFTMAX_INPUT_BITS > 1)
 
 
 def _limit(op: Op, node: Node) -> str:
