@@ -136,6 +136,16 @@ def test_the_number_of_pixels_at_once_changes_no_constant() -> None:
     assert compare_programs(joined, nearest_form(programs, original, Changes())).different == ()
 
 
+def test_an_odd_layer_is_not_a_layer_of_pairs() -> None:
+    net = Net(3)
+    x = net.unary("RELU", net.input((1, 8)))
+    data = net.model(net.fully_connected(x, 16), net.fully_connected(x, 33))
+    rewritten = tflm_memopt.optimize(data, target="cortex-m4", effort=0.05).model
+    packings = [op.packing for region in regions(read(rewritten)) for op in unpack(region.program).ops]
+    assert {Packing.DSP_DENSE, Packing.DSP_CONV} <= {*packings}
+    assert compared(data, rewritten).different == ()
+
+
 def test_every_float32_filter_has_its_counterpart() -> None:
     found = compared(*converted("float32"))
     assert (found.equal, found.unknown, found.different) == (5, 0, ())
