@@ -202,7 +202,7 @@ class Network:
         names = [f"device{n}/{self.name}" for n in range(devices)]
         made = self._optimized(sharded, names)
         plans = [planned for _, planned in made]
-        message = [check(planned.plan, planned.graph) for planned in plans]
+        message = _demand_received([check(planned.plan, planned.graph) for planned in plans])
         traffic = check_devices(message)
         computing = [computed(self.asked, planned) for planned in plans] if self.link else []
         by_sharding = {s: tuple(op.index for op in self.graph.ops if shardings[op.index] is s) for s in DeviceSharding}
@@ -258,6 +258,20 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
     if idle:
         what = f"{idle} of {devices} devices would have nothing to do"
         raise UsageError(what, code="cannot_share", hint=f"--devices {devices - idle}")
+
+
+def _demand_received(message: Sequence[Sequence[MessageRow]]) -> Sequence[Sequence[MessageRow]]:
+    """Return `message`. Raises UsageError if a device sends a row before it has received a row. Every device except
+    device 0 reads the number of an inference from the first row that it receives (tmo_link.h).
+    """
+    for device, rows in enumerate(message):
+        if device and rows and rows[0].sends:
+            raise UsageError(
+                f"device {device} would send a row of padding before it has received a row",
+                code="cannot_share",
+                hint="run the operator before or after the padding on the same device, with another --cut",
+            )
+    return message
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:

@@ -68,6 +68,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(without_elements(), 2)),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(padded(), 3, cut=[1, 2])),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_stride(), 2)),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_options(), 2)),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(with_a_shortcut(options=False), 2)),
@@ -94,6 +95,13 @@ def dense(width: int = 32) -> bytes:
     for _ in range(3):
         x = net.fully_connected(x, width)
     return net.model(x)
+
+
+def padded() -> bytes:
+    """Make a network whose second operator writes a row of padding before it reads a row."""
+    net = Net()
+    x = net.pad(net.conv2d(net.input((1, 8, 8, 2)), 4), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    return net.model(net.conv2d(x, 4, kernel=(3, 3), padding="VALID"))
 
 
 def without_elements() -> bytes:
