@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from models import Net
-from moving import resize
+from moving import resize, transpose_conv
 
 from kernels.loops import times
 from kernels.samples import IN, patched
@@ -277,6 +277,41 @@ def test_a_table_of_rows_lies_in_the_program() -> None:
     for rows, status in ((7, Status.OK), (6, Status.OP)):
         access["table"] = len(image) - 2 * rows
         assert host.check(bytes(image), *sizes) is status
+
+
+def changed(image: bytes, at: int, record: np.dtype[Any], name: str, by: int) -> bytes:
+    other = bytearray(image)
+    found = np.frombuffer(other, record, 1, at)
+    found[name] = int(found[name][0]) + by
+    return bytes(other)
+
+
+@pytest.mark.parametrize("kind", ["half pixels", "whole pixels", "transposed"])
+def test_rows_and_columns_fit_the_input(kind: str) -> None:
+    """The validator accepts the converter's record, and no other first row, step or scale."""
+    net = Net(0)
+    x = net.conv2d(net.input((1, 4, 4, 2)), 2)
+    if kind == "transposed":
+        out = transpose_conv(net, x, 2, kernel=(3, 3), stride=(2, 2))
+    else:
+        out = resize(net, x, (8, 8), bilinear=True, half=kind == "half pixels")
+    image, ops = region_of(net, out, without=("tiles",))
+    sizes = [32], [int(np.prod(net.shape(out)))]
+    assert host.check(bytes(image), *sizes) is Status.OK
+    (number,) = np.flatnonzero(ops["access"])
+    at = int(np.frombuffer(image, HEADER, 1)[0]["ops"]) + int(number) * OP.itemsize
+    fields = {"stride_h": -2, "dilation_h": 1, "kernel_h": 2}
+    if kind != "transposed":
+        fields = {"half_pixel_centers": 2, "scale_h": 1, "scale_w": 512}
+    for name, by in fields.items():
+        assert host.check(changed(image, at, OP, name, by), *sizes) is Status.OP, name
+    access = int(ops["access"][number])
+    for name, by in {"add": 1, "mul": 1, "div": 1, "extent": -1, "table": 16}.items():
+        assert host.check(changed(image, access, ACCESS, name, by), *sizes) is Status.OP, name
+    if kind != "transposed":
+        below = changed(changed(image, at, OP, "scale_h", 512), access, ACCESS, "mul", 512)
+        below = changed(below, access, ACCESS, "add", 256 if kind == "half pixels" else 0)
+        assert host.check(below, *sizes) is Status.OP
 
 
 SCALES: dict[str, Any] = {"multipliers": np.full(5, 1 << 30, np.int32), "shifts": np.zeros(5, np.int8)}
