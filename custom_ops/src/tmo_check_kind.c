@@ -31,8 +31,8 @@ static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
 }
 
 /* Returns true if each window along an axis begins before the end of the input and covers at least one input element. The argument `there` is the
- * number of input elements from earlier inferences. If `there` is not 0, a window that begins before the input reads elements from earlier
- * inferences, and no padding. All arguments are at most 65,535, so their sums fit uint32_t. */
+ * number of input elements from earlier inferences. If `there` is not 0, a window that begins before the input reads earlier elements instead of
+ * padding. All arguments are at most 65,535, so their sums fit uint32_t. */
 static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
   if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
   const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
@@ -257,8 +257,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of the row with the index n among the rows that an iteration reads, or 0 if there is none. The count begins with row 0 of
- * the first operand, and continues with the rows of the next operand. */
+/* Returns the size in bytes of row n of the rows that an iteration reads, operand by operand, or 0 if there are fewer rows. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;

@@ -156,8 +156,8 @@ TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes the outputs of four sums, and moves the job to the next four sums. The argument `wide` points to four 64-bit sums, or is NULL if the job has
- * the sums. */
+/* Writes the outputs of four sums, and moves the job to the next four sums. The sums are `wide`, with 64 bits, or the job's sums if `wide` is NULL.
+ * */
 TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const int64_t *wide) {
   const uint32_t each = 4 / pixels, n = (uint32_t)job->channels < each ? (uint32_t)job->channels : each;
   for (uint32_t c = 0; c < n; ++c, job->out += 2) {

@@ -126,7 +126,7 @@ static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
   for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
 }
 
-/* Returns how often `step` must be added to 0 to reach at least `least`. */
+/* Returns the smallest n for which n times `step` is at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
 /* Finds the input bytes of the move s->move in an operand, or returns false if their distance from row to row is not constant. */
@@ -258,8 +258,8 @@ TMO_OWN_FRAME static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
   }
 }
 
-/* Copies some bytes to each output row, and fills the remaining bytes of the rows. If one row ends where the next row begins, one call of
- * fill_bytes() fills the end of one row and the start of the next row. */
+/* Copies some bytes to each output row, and fills the remaining bytes of the rows. One call of fill_bytes() fills the end of a row and the start of
+ * the next row, if the rows are adjacent. */
 TMO_OWN_FRAME static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
   const tmo_move *const m = s->move;
   int8_t *row = to->row, *next = row, *end = row;

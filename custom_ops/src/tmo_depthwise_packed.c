@@ -217,7 +217,7 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* A window inside the input reuses the taps of the previous window, moved by some pixels. */
+/* A window inside the input has the previous window's taps, moved by some pixels. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];

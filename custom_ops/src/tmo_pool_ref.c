@@ -128,7 +128,7 @@ static tmo_kernel_s8 *pool_bytes_of(const tmo_kernel *k) {
 /* Limits and sizes for an output pixel of an int16 pool. */
 typedef struct {
   const int8_t *const *rows, *const *end; /* addresses of the input rows */
-  uint32_t offset, bytes; /* in each input row, the bytes under the window: offset of the first byte, and number of bytes */
+  uint32_t offset, bytes; /* offset and number of the bytes under the window in each input row */
   uint32_t pixel;         /* distance in bytes between two adjacent pixels */
   int32_t least, most;    /* limits of the outputs, each stored in both halves of a word */
   bool limited;           /* whether the limits are narrower than the range of int16 */

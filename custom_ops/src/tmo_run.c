@@ -238,8 +238,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* programs for two cores have no tiles, and each core computes its part of every iteration */
-/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. The next loop code must be the
- * same, or the loop must have no other loop code. */
+/* Returns the number of consecutive iterations, at most `most`, that run the operator of the loop code at run->at. The operator must be alone in
+ * its loop, or the next loop code must be the same. */
 static TMO_ALWAYS_INLINE uint32_t repetitions(const tmo_run_state *run, uint32_t most) {
   uint32_t n = 1;
   if (run->at[1] != *run->at) {
@@ -406,9 +406,9 @@ static TMO_ALWAYS_INLINE uint32_t iterate_two_rows(tmo_run_state *run, const tmo
 }
 #endif
 
-/* Runs up to `most` iterations of an operator whose loop code is at run->at. If `alone` is true, the loop must run no other operator. If `alone` is
- * false, the next loop code must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns
- * UINT32_MAX after an error. When the function returns, run->at points to the loop code of the last completed iteration. */
+/* Runs up to `most` iterations of an operator whose loop code is at run->at. The loop must run no other operator (`alone` is true), or the next
+ * loop code must run the same operator. Returns the number of completed iterations, or 0 if single iterations are faster. Returns UINT32_MAX after
+ * an error. When the function returns, run->at points to the loop code of the last completed iteration. */
 static TMO_ALWAYS_INLINE uint32_t iterate_together(tmo_run_state *run, const tmo_op *op, uint16_t *next, bool alone, uint32_t most) {
   uint32_t n = 0;
   if (tmo_is_tiled(run->group)) {

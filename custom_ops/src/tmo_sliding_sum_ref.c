@@ -14,7 +14,7 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
 }
 
 /* Operand 0 has the rows that enter the window, and operand 1 has equally many rows that leave the window. An optional third operand has rows that
- * are added to the result of the current inference, but not to the stored sums. The last operand has the sums, which the kernel updates. */
+ * count in the current inference only, and are not added to the stored sums. The last operand has the sums, which the kernel updates. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;

@@ -13,8 +13,7 @@ typedef struct {
   uint32_t column, tap; /* last input column that can influence the pixel, and the kernel column for it */
 } pixel_runs;
 
-/* Sets the fields that all pixels of an output row have in common, and moves to the first pixel. The argument `bytes` is the size of an element in
- * bytes. */
+/* Sets the fields for an output row and its first pixel. The argument `bytes` is the size of an element in bytes. */
 static pixel_runs first_runs(const tmo_kernel *k, const tmo_window *rows, uint32_t bytes) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels;

@@ -140,12 +140,10 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* Returns the quotient of a and the positive number b. The test for b == 1 avoids a slow division, because many stripes and tiles have only one row
- * or column. */
+/* Returns the quotient of a and the positive number b. Many divisors are 1, because many stripes and tiles have one row or column. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* Returns the remainder of a divided by the positive number b. The test for a < b avoids a slow division, because a is smaller than b in most
- * calls. */
+/* Returns the remainder of a divided by the positive number b. In most calls, a is smaller than b, and no slow division is needed. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
 /* Returns the size in bytes of a tensor's pixel. If the tensor has column windows and the argument `grouped` is true, each pixel has only the
@@ -184,12 +182,12 @@ static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_p
 
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* Returns the value that the field `base` has for all tensors in the state. */
+/* Returns tmo_tensor.base of all tensors in the state. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* Returns the value that the field `base` has for all tensors in slow memory. */
+/* Returns tmo_tensor.base of all tensors in slow memory. */
 static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
 
 static inline uint32_t tmo_slow_bytes(const void *program) {

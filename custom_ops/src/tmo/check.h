@@ -30,7 +30,7 @@ typedef struct {
   uint32_t reads_left; /* number of array elements that the validator may still read */
   uint32_t iterations_left; /* number of iterations in the header, minus the iterations of the groups that were checked */
   uint32_t n_rolling_buffers;
-  uint32_t last_base;  /* largest field `base` of a tensor that is neither a constant nor a message between devices */
+  uint32_t last_base;  /* largest tmo_tensor.base, without constants and messages */
 } tmo_checker;
 
 typedef struct {

@@ -90,7 +90,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* a product of 64 bits takes much flash, so tmo_rescale() multiplies in only one place */
+#else /* only one multiplication, because the code for a product of 64 bits takes much flash */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif

@@ -164,13 +164,13 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
   return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
 }
 
-/* For output column x, returns the taps of a kernel row that lie inside the input. */
+/* Returns the taps of a kernel row that are inside the input for output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
 /* Returns the window of output column x. The argument `rows` has all input rows that the output row needs. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
-/* Computes one output pixel from its window. The argument `i` is the index of the output element for the pixel's first channel. */
+/* Computes one output pixel from its window. The pixel's first channel is element i of the output. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 /* Adds n bytes to n sums. */
@@ -239,7 +239,7 @@ typedef struct {
 
 /* The functions tmo_conv_nibbles() and tmo_depthwise_nibbles() multiply by int4 weights. Two int4 weights share a byte. tmo_conv_nibbles() returns
  * the sum of one channel. The argument `first` is the index of the weight for the window's first tap. tmo_depthwise_nibbles() adds products to the
- * sums of n channels, beginning with the channel `channel`. */
+ * sums of n channels from the channel `channel` on. */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
@@ -345,8 +345,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set_few(tmo_dsp_job *job, const tmo_kernel
   if (k->bias == NULL) job->bias = none;
 }
 
-/* Prepares a job for the last four channels if the number of channels is not a multiple of 4. Returns false if the job has already computed all
- * channels. The argument `next` is the distance in bytes between the weights of adjacent channels. */
+/* Prepares a job for the last four channels. Returns false if no channels are left, because their number is a multiple of 4. The argument `next` is
+ * the distance in bytes between the weights of adjacent channels. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;
@@ -379,8 +379,8 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. tmo_output() and
- * tmo_channel_output() are slow, because they are not inlined. */
+/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel. Both are slow, because they are
+ * not inlined. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
@@ -412,9 +412,9 @@ static inline bool tmo_makes_few(const tmo_op *op, uint32_t out_channels) {
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* tmo_begin_sums() and tmo_end_sums() begin and end the sums of n channels of a pixel. The argument `channel` is the index of the first of the n
- * channels. The first of the n sums belongs to output element `i`. tmo_begin_sums() sets the sums to their initial values, or to the sums that the
- * previous call has kept. tmo_end_sums() writes the outputs, or keeps the sums for the next call. */
+/* tmo_begin_sums() and tmo_end_sums() begin and end the sums of n channels of a pixel. The first of the n channels is the channel `channel`, and
+ * its output is element i. tmo_begin_sums() sets the sums to their initial values, or to the sums of the previous call. tmo_end_sums() writes the
+ * outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -186,9 +186,9 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
-/* Lists the addresses of adjacent pixels in several rows. The tensor must have no column windows. The distance between two listed rows is `step_h`
- * rows, and the pixels of a row are `step` bytes apart. The argument `base` is the tensor's address plus the first pixel's offset in its row. If the
- * argument `upwards` is true, the rows are stored in reverse order. */
+/* Lists the addresses of adjacent pixels in several rows. The tensor must have no column windows. The listed rows are `step_h` rows apart, and the
+ * pixels of a row are `step` bytes apart. The argument `base` is the tensor's address plus the offset of the first pixel in its row. If `upwards`
+ * is true, the rows are stored in reverse order. */
 static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, bool upwards, uint32_t y, uint32_t step_h, uint32_t n,
                                                   uint32_t columns, int32_t step, const int8_t **pixels) {
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;

@@ -168,18 +168,16 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   return rows_window(pixels, rows);
 }
 
-/* Addresses of the pixels under the windows of adjacent output columns. The list `pixels` contains a pixel only once, even if several windows contain
- * the pixel. */
+/* Addresses of the pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
 typedef struct {
-  const int8_t **pixels;       /* list of addresses: all pixels of the first input row, then all pixels of the second input row, and so on */
+  const int8_t **pixels;       /* addresses of the pixels, row by row */
   uint32_t room;               /* maximum number of addresses in the list `pixels` */
-  uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel row that belongs to the first input row */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and kernel row for the first input row */
   tmo_taps columns;            /* input columns under the first window */
   uint32_t width;              /* number of input columns whose pixels are in the list */
 } tile_pixels;
 
-/* Lists the pixels under the windows of the output columns from x to `end` - 1. Returns how many windows, beginning with the first window, have all
- * pixels in the list. */
+/* Lists the pixels under the windows of the output columns from x to `end` - 1, and returns the number of windows that fit into the list. */
 TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -241,9 +239,9 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has the address NULL. If the
- * argument `again` is true, the list still has the rows of the previous iteration. If every iteration reads the same rows of an operand,
- * read_by_access() does not list the rows again. */
+/* Lists the rows of all operands that the operator's access records select. For a row that does not exist, the list has the address NULL. If
+ * `again` is true, the list still has the rows of the previous iteration, so operands of which every iteration reads the same rows are not listed
+ * again. */
 TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

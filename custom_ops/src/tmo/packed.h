@@ -124,13 +124,13 @@ typedef struct {
   const int32_t *scales;
   int8_t *out;   /* address of output pixel 0; adjacent output pixels are `step` bytes apart */
   uint32_t step;
-  uint32_t turns; /* number of vectors of 16 bytes that an input pixel has */
+  uint32_t turns; /* number of vectors (16 bytes) that an input pixel has */
   uint32_t channels;
   int32_t zero, least, most; /* zero point, minimum and maximum of the outputs */
   uint32_t pairs;            /* number of pairs of pixels, for a function that computes two pixels at a time */
 } tmo_mve_job;
 
-/* Returns how many vectors of 16 bytes hold the input values of one pixel, for operators packed for Helium. */
+/* Returns the number of vectors (16 bytes) of input values that a pixel has, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -140,8 +140,8 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
 }
 
 /* The functions whose names begin with tmo_conv_mve compute a CONV operator with TMO_PACKING_MVE_CONV, in the same steps as the functions for
- * TMO_PACKING_DSP_CONV. The argument `bytes` is the address of the first input pixel, and input pixels are bytes_step bytes apart. If the argument
- * `bytes` is NULL, tmo_conv_mve_multiply() reads the values in the scratch memory. */
+ * TMO_PACKING_DSP_CONV. tmo_conv_mve_multiply() reads input pixels that begin at `bytes` and are bytes_step bytes apart or, if `bytes` is NULL, the
+ * values in the scratch memory. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
@@ -211,8 +211,7 @@ TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
  * bytes of a pixel are read before their values are written. Returns the address after the last written value. */
 TMO_CORE int16_t *tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
-/* Widens the bytes of n taps to int16, into a tile of one pixel. The argument `n` must be positive. The size of a tap in bytes must be a multiple of
- * 4. */
+/* Widens the bytes of n > 0 taps to int16, into a tile of one pixel. A tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
 /* The tmo_dsp_pairs functions compute pairs of output channels for 1 to 5 pixels. A tile has values 0 and 1 of all pixels, then values 2 and 3 of
@@ -267,8 +266,7 @@ typedef struct tmo_wide_job {
   uint32_t left;
 } tmo_wide_job;
 
-/* tmo_dsp_wide_one() computes all channels of one pixel, and tmo_dsp_wide_two() computes all channels of two pixels. tmo_dsp_wide_one() and
- * tmo_dsp_wide_two() change fields of the argument `job`. */
+/* Compute all channels of one pixel (tmo_dsp_wide_one()) or two pixels (tmo_dsp_wide_two()), and change fields of `job`. */
 TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
 TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
@@ -287,16 +285,14 @@ typedef struct {
   uint8_t biased, scaled;            /* `biased` is 1 if each channel has its own bias, and `scaled` is 1 if each channel has its own scale */
 } tmo_wide_taps;
 
-/* Computes all channels of a pixel. Changes fields of the argument `job`. Returns false if a sum or a scale does not fit 32 bits. If the function
- * returns false, the outputs of some channels are missing. */
+/* Computes all channels of a pixel. Changes fields of the argument `job`. Returns false, with the outputs of some channels missing, if a sum or a
+ * scale does not fit 32 bits. */
 TMO_CORE bool tmo_dsp_wide_taps(tmo_wide_taps *job);
 
-/* Computes output channels of one pixel. The argument `pairs` is the number of pairs of channels, at least 2. The argument `values` is the number of
- * input bytes in the array `bytes`. */
+/* Computes `pairs` pairs of output channels of one pixel, at least 2, from `values` input bytes. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* Computes output channels of one pixel, six channels at a time. The argument `triples` is the number of groups of six channels. The weights of a
- * group's three pairs of channels are interleaved. */
+/* Computes output channels of one pixel in `triples` groups of six channels. The weights of a group's three pairs of channels are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 /* Computes the same as tmo_dsp_dense() for operators whose channels all have the same scale. */
 TMO_CORE void tmo_dsp_dense_one_scale(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
