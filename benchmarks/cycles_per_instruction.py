@@ -4,7 +4,7 @@ Programs of public models, random networks and examples/networks run under QEMU,
 known boards at once. A fit by non-negative least squares divides a kernel's cycles into cycles per instruction and
 additional cycles per iteration.
 
-Usage: python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
+Usage: python benchmarks/cycles_per_instruction.py --models FOLDER [--cores m4 m3 m0] [--networks 30]
 """
 
 import argparse

@@ -139,9 +139,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph that is split among devices. Dead channels are removed unless the user
-        switched the removal off.
-        """
+        """The graph that is split among devices, without dead channels unless the user keeps them."""
         return narrowed_model(self.whole) if self.asked.options.fold else self.whole
 
     @cached_property
