@@ -2,8 +2,8 @@
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
 An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. In an SVDF of rank r, each output is the sum of r
-filter results, and each row of the DEPTHWISE's input has r pixels, one for each filter. An LSTM
-(micro/kernels/lstm_eval.h) is one operator, each iteration of which rewrites its two states.
+filter results. Each row of the DEPTHWISE's input has r pixels, one for each filter. An LSTM (micro/kernels/lstm_eval.h)
+is one operator, each iteration of which rewrites its two states.
 """
 
 import math

@@ -94,8 +94,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
-    """Return a COPY that moves one input row per iteration to its places in the only output row, or None if impossible.
-    If `whole` is true, the last input row must be needed for the first output row.
+    """Return a COPY for a single output row, in which each iteration moves one input row to its places, or None if
+    impossible. If `whole` is true, the last input row must be needed for the first output row.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None

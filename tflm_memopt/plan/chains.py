@@ -96,7 +96,7 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors that the device receives completely although its operators do not read the last rows."""
+    """Return tensors whose last rows the device receives, but does not read."""
     if not any(op.receives for op in ops):
         return set()
     # An operator may read a tensor with rows of another size, so rows are counted in bytes.

@@ -151,7 +151,7 @@ class Group:
     """Index of the region. Consecutive groups of one region become one custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
-    """Operators whose outputs the group must complete, in the order of completion."""
+    """Operators whose outputs are needed after the group. The group completes the outputs in the listed order."""
     iterations: int
     macs: int
     stripes: int = 0

@@ -167,8 +167,8 @@ COPIES = VIEWS | SLICES | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Yield tensors that can be stored inside another tensor, so that no kernel has to copy them: the output of a view,
-    a slice of adjacent bytes, or the inputs of a CONCATENATION along the outermost axis.
+    """Yield tensors that can be stored inside another tensor, so that no kernel has to copy them. Such tensors are the
+    output of a view, a slice of adjacent bytes, and the inputs of a CONCATENATION along the outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

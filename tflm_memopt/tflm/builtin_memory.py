@@ -370,7 +370,7 @@ KERNELS: Mapping[str, Kernel] = {
     **_alike("MEAN SUM", Kernel("TfLiteReducerParams", "OpDataReduce", _mean_or_sum)),
     **_alike("REDUCE_ALL REDUCE_MAX REDUCE_MIN", Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all)),
     **_alike("ABS RSQRT", Kernel(state="OpDataAbsRsqrt", prepare=_IO)),
-    **dict.fromkeys(OURS, Kernel()),  # everything that the custom operators need is in the program
+    **dict.fromkeys(OURS, Kernel()),  # the custom operators keep no data of their own
     "ADD": Kernel("TfLiteAddParams", "OpDataAdd", _2IO),
     "ADD_N": Kernel(prepare=_add_n),
     "ARG_MAX": Kernel("TfLiteArgMaxParams"),

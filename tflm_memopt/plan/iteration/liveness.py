@@ -302,8 +302,8 @@ def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Moments at which the caller pushes rows of a streamed input, each as late as possible. A tensor holds the newest
-    rows, and a rolling buffer holds older rows that are read later.
+    """Moments at which the caller pushes rows of a streamed input, each as late as possible. The streamed tensor holds
+    only the newest rows. A rolling buffer keeps the older rows.
     """
 
     depth: int
