@@ -147,8 +147,10 @@ def _balanced(network: Network, shardings: Shardings, devices: int) -> Optimized
     portions = (devices - sum(others, Fraction(0)), *others)
     if max(portions) > FAIR:
         return even
-    other = network.converted(shardings, devices, portions)
-    return min((even, other), key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
+    found = [even]
+    with where_possible():  # The groups of a convolution may not allow the portions.
+        found.append(network.converted(shardings, devices, portions))
+    return min(found, key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
 
 
 def admits(memory: DeviceMemory, report: DevicesReport) -> bool:

@@ -314,6 +314,22 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
     assert caught.value.code == "cannot_share"
 
 
+def test_even_parts_remain_if_other_portions_are_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, before = [], Network.converted
+
+    def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:
+        if len(args) > 2:
+            tried.append(args[2])
+            raise UsageError("a group of channels cannot be divided", code="unsupported_operator")
+        return before(self, *args, **at)
+
+    monkeypatch.setattr(Network, "converted", converted)
+    net = Net()
+    x = net.conv2d(net.input((1, 12, 12, 8)), 32, kernel=(3, 3))
+    tflm_memopt.optimize_devices(net.model(net.conv2d(x, 32, kernel=(3, 3))), 2, effort=0.05)
+    assert tried
+
+
 @pytest.mark.parametrize(
     ("error", "left_out"),
     [
