@@ -98,7 +98,12 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Ch
     yield from _elsewhere(limits, {"": best, **{f"{flags} ": first for flags, (_, first) in others.items()}})
     lowest = best if found else _lowest(conversion, limits, best)
     if limits.admit_beyond(lowest.arena):
-        yield f"--ram-limit {lowest.arena.total} ({_recompute(conversion, lowest)})"
+        yield f"{_room(limits, lowest)} ({_recompute(conversion, lowest)})"
+
+
+def _room(limits: Limits, there: Converted) -> str:
+    slow = limits.slow.nbytes if limits.slow and limits.slow.asked else None
+    return f"--ram-limit {there.arena.total}" if slow is None else f"--memory fast={there.arena.total},slow={slow}"
 
 
 def _recompute(conversion: Conversion, there: Converted) -> str:
@@ -124,7 +129,7 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
         return
     lowest = wide.at(beyond[-1]) if beyond else best
     if lowest.arena.total < best.arena.total and limits.board is None:
-        yield f"--max-macs {up(wide.overhead(lowest.planned.plan.macs))} --ram-limit {lowest.arena.total}"
+        yield f"--max-macs {up(wide.overhead(lowest.planned.plan.macs))} {_room(limits, lowest)}"
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[tuple[str, tuple[Conversion, Converted]]]:

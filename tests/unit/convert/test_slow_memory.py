@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import KEYWORDS, RESNET, thinned
+from conftest import KEYWORDS, QUICKLY, RESNET, thinned
 from counted_traffic import assert_equal_outputs, counted
 from models import Net
 
@@ -87,6 +87,16 @@ def test_enough_fast_memory_is_named() -> None:
     report = tflm_memopt.optimize(RESNET, memory=memory).report
     assert memory == f"fast={report.arena.total},slow={report.memories.slow}"
     assert 3_412 <= report.arena.total < 4_000
+
+
+def test_a_limit_of_compute_needs_more_fast_memory() -> None:
+    net = Net()
+    data = net.model(net.conv2d(net.input((1, 8, 8, 8)), 8, kernel=(3, 3)))
+    with pytest.raises(DoesNotFit, match="limit is 600 B") as caught:
+        tflm_memopt.optimize(data, memory="fast=600,slow=1MB", max_macs=1.5, effort=QUICKLY)
+    memory = caught.value.hint.removeprefix("--memory ").partition(" (")[0]
+    arena = tflm_memopt.optimize(data, memory=memory, max_macs=1.5, effort=QUICKLY).report.arena
+    assert memory == f"fast={arena.total},slow=1000000"
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:
