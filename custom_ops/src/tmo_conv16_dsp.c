@@ -156,8 +156,8 @@ TMO_OWN_FRAME static void take_two(wide_pixels *v, int32_t apart, uint32_t zeros
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes the outputs of four sums, and moves the job to the next four sums. The sums are `wide`, with 64 bits, or the job's sums if `wide` is NULL.
- * */
+/* Writes the outputs of four sums, and moves the job to the next four sums. The argument `wide` points to four 64-bit sums, or is NULL if the job has
+ * the sums. */
 TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const int64_t *wide) {
   const uint32_t each = 4 / pixels, n = (uint32_t)job->channels < each ? (uint32_t)job->channels : each;
   for (uint32_t c = 0; c < n; ++c, job->out += 2) {
@@ -221,9 +221,9 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, const int64_t *sums) {
   tmo_dsp_wide_one(&v->job);
 }
 
-/* Computes one output pixel, one part of the window after another. Serves windows with more than NARROW values, and windows that are copied part by
- * part. If `rows` is NULL, the function copies the values. Otherwise, the function reads `count` rows of n adjacent values. The weights of two
- * adjacent rows are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
+/* Computes one output pixel, one part of the window after another. Callers use the function for windows with more than NARROW values, and for windows
+ * that are copied part by part. If `rows` is NULL, the function copies the values. Otherwise, the function reads `count` rows of n adjacent values.
+ * The weights of two adjacent rows are v->row weights apart. The argument `w` points to the weights of the first row and channel. */
 TMO_OWN_FRAME static void convolve_parts(wide_pixels *v, const int8_t *w, const int8_t *const *rows, uint32_t count, uint32_t n) {
   enum { MOST = NARROW / 4 * 4 };
   const int8_t *const copy = (const int8_t *)v->x;

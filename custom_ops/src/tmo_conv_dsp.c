@@ -99,8 +99,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
 }
 
 /* Gathers the values of a pixel whose window is completely inside the input. Each row of the window has `taps` bytes. The argument `taps` is at
- * least 3, and is not a multiple of 4. A shift removes bytes that are already widened from the last word of a long row, and appends zeros, whose
- * weights are 0. */
+ * least 3, and is not a multiple of 4. In a long row, the last word begins with bytes that are already widened. A shift removes these bytes and
+ * appends zeros, whose weights are 0. */
 static TMO_ALWAYS_INLINE void take_short(const tmo_window *w, const column *c, uint32_t taps) {
   const uint32_t step = c->step, left = taps % 4, whole = taps - left;
   int16_t *to = c->at;

@@ -114,8 +114,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack, which must have
- * room for them and must save time. */
+/* Returns whether conv_small() computes the operator's pixels. The function conv_small() copies the bytes of a window to the stack. is_small()
+ * returns false if the bytes do not fit on the stack, or the copy would save no time. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

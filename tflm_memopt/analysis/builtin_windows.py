@@ -32,7 +32,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """For all windows of a channel together: the window rows and the window pixels that are inside the input."""
+    """Sums over all windows of a channel: the window rows and the window pixels that are inside the input."""
 
     rows: int
     taps: int

@@ -118,7 +118,7 @@ class Table:
     """Target whose programs run best on the core."""
     kernels: Costs
     plans: int
-    """Number of plans with which the fitted costs were tested."""
+    """Number of plans with which the fitted costs were tested. The plans were not used for the fit."""
     median: float
     """Median error of the estimated instructions of a plan, as a fraction of the counted instructions."""
     high: float

@@ -13,8 +13,8 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return for each model the models that must not run when the model starts, and the models that must not be paused
-    then, as bit masks.
+    """Return two lists, each with a bit mask for each model: the models that must not run when the model starts, and
+    the models that must not be paused then.
     """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}

@@ -102,8 +102,9 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Ch
 
 
 def _room(limits: Limits, there: Converted) -> str:
-    slow = limits.slow.nbytes if limits.slow and limits.slow.asked else None
-    return f"--ram-limit {there.arena.total}" if slow is None else f"--memory fast={there.arena.total},slow={slow}"
+    if limits.slow and limits.slow.asked:
+        return f"--memory fast={there.arena.total},slow={limits.slow.nbytes}"
+    return f"--ram-limit {there.arena.total}"
 
 
 def _recompute(conversion: Conversion, there: Converted) -> str:

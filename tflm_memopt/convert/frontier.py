@@ -129,8 +129,8 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the least activation memory and at most `macs` (but at least `least_macs`)
-        multiply-accumulates.
+        """Return the plan with the least activation memory within `macs` multiply-accumulates or, if `macs` is smaller,
+        within `least_macs`.
 
         The search first tries large sets of repeated operators, because large sets promise the most gain. If VAIN sets
         of repeated operators bring no gain, the search tries only plans without repeated operators.
@@ -150,7 +150,9 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return the plan with cheaper tiled groups, whose activation memory takes at most `head` bytes."""
+        """Return the plan with the cheapest variants of its tiled groups for which `head` bytes of activation memory
+        suffice.
+        """
         same = (c for c in self.choices if c.rematerialisations == plan.rematerialisations)
         repeating = (planner for choice in same for planner in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *repeating))

@@ -33,11 +33,13 @@ NO_PARTS = f"{NO_GAIN}; --allow-ops {','.join(MOVES)} also lets operators run in
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Fraction of the arena that a rewrite must save so that unneeded TFLM kernels count as saved flash."""
+"""If a rewrite saves at least the fraction LITTLE of the arena, TFLM kernels that it no longer needs count as saved
+flash.
+"""
 ROOM = 4_000
 """For faster packed kernels, the arena may be ROOM bytes larger than the least arena."""
 SHARE = 1.2
-"""For ESP-NN, the arena may be SHARE times as large as the least arena."""
+"""For ESP-NN, which is faster than C code, the arena may be SHARE times as large as the least arena."""
 SLOWER = 1.3
 """If all plans are slower than the original, the arena may be SLOWER times as large as the arena of a generic program.
 """

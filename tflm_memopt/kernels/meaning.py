@@ -95,7 +95,7 @@ def whole(x: np.float32) -> int:
 
 
 def floor_modulo(x: np.float32, y: np.float32) -> Number:
-    """Return x - y * floor(x / y), which has the sign of y. A result of zero has the sign of x."""
+    """Return the remainder of x / y with the sign of y. A remainder of zero has the sign of x."""
     rest = np.fmod(x, y)
     return rest + y if rest != 0 and (y < 0) != (rest < 0) else rest
 

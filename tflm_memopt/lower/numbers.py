@@ -61,7 +61,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
         return None
     wanted = replace(op, packing=form.packing)
     if form.packing is Packing.DSP_DENSE:
-        if op.writes.c % 2:
+        if op.writes.c % 2:  # The form has only pairs of channels.
             return None
         wanted = replace(wanted, param=int(has_one_scale(op)))
     if op.weights is not None and op.is_convolution:  # A dense layer may read its input as one pixel.

@@ -96,7 +96,7 @@ class Kind(enum.IntEnum):
     ARG_MAX_F32 = 62
     GATHER_ND = 63
     """GATHER_ND copies pixels of operand 0. Each pixel of operand 1 holds the int32 indices that select one pixel of
-    operand 0. The position of the selected pixel is the sum of each index k multiplied by `bias[k]`.
+    operand 0. The selected pixel's position is the sum of all indices, with index k multiplied by `bias[k]`.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65

@@ -143,7 +143,7 @@ def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDE
     The live bytes only depend on the set of completed operators (Ahn et al., Ordering Chaos: Memory-Aware Scheduling of
     Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). Among sets with equally many completed
     operators, a beam search keeps a few sets with the lowest peaks. An operator that fits into the peak and does not
-    increase the live bytes runs at once.
+    increase the live bytes runs at once, because the peak cannot rise.
     """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)

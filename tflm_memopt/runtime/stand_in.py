@@ -89,8 +89,8 @@ class Operators:
         return writer.add_tensor(self.tree, "", data.shape, "INT32", buffer=writer.add_buffer(self.tree, data))
 
     def floats(self, source: int, shape: Shape, dtype: str) -> list[int]:
-        """Return float32 tensors from which whole() computes the values of the type `dtype` again. An int32 value
-        becomes the value of its lower 16 bits and the rest, because float32 does not hold every int32 value.
+        """Convert a tensor to float32 tensors, which whole() converts back to the type `dtype`. An int32 value becomes
+        the value of its lower 16 bits and the rest, because float32 does not hold every int32 value.
         """
         if dtype != "INT32":
             return [self.add("CAST", (source,), shape, "FLOAT32")]

@@ -4,7 +4,8 @@
 #ifndef TMO_RECORDS_H_
 #define TMO_RECORDS_H_
 
-/* Stores the weights of the kernel's first two rows for one channel. The registers `first` and `second` have the weights of taps 0 and 1. */
+/* Stores the weights of the kernel's first two rows for one channel. The registers `first` and `second` have the weights of taps 0 and 1. One half of
+ * `low` and one half of `high` have the weights of tap 2. */
 .macro TWO_ROWS channel, first, second, low, high
     pkhbt lr, \first, \second, lsl #16
     str   lr, [sp, #\channel * RECORD + WEIGHTS]

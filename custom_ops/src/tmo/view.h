@@ -62,7 +62,7 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
     const uint32_t high = w->rows, bytes = w->depth * pixel, step = tmo_remainder(high * across * pixel, bytes);
     const int8_t *const first = base + w->offset, *const end = first + bytes;
     const int8_t *at = first + tmo_remainder(place.column * high + place.row, w->depth) * pixel;
-    for (;;) {
+    for (;;) { /* in a column window, pixel x of the next row follows pixel x of this row */
       const int8_t *next = at;
       const int8_t **const last = pixels + wide;
       if (long_rows && wide * step <= (uint32_t)(end - at)) { /* no pixel of the row wraps */

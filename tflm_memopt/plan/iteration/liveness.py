@@ -183,7 +183,9 @@ def _in_use(trace: Trace, writer: Member) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
-    """While a tiled group writes a pixel, all bytes of the buffer below the pixel count as live."""
+    """While a tiled group writes a pixel, all bytes of the buffer below the pixel count as live, so that outputs
+    overlap inputs by whole pixels only.
+    """
     if not writer.stripes:
         return before_write
     life, below = lives(trace, writer), np.zeros(trace.times, dtype=np.int64)
@@ -234,8 +236,8 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 
 
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
-    """An operator that works in place reads each input byte before it writes to the byte's address. An operator that
-    only writes its last byte after all reads may overwrite an input with the last byte.
+    """An operator that works in place reads each input byte before it writes to the byte's address. If an operator
+    writes its last byte after all reads, the last byte may also overlap an input.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces

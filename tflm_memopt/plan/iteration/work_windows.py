@@ -102,7 +102,9 @@ def named(done: Work, *words: str) -> Work:
 
 
 def stripes(channels: int) -> int:
-    """Return the number of passes of a kernel that computes 32 channels in each pass."""
+    """Return the number of passes over the channels. A pass computes 32 channels, whose sums fit eight vector registers
+    of 128 bits.
+    """
     return -(-channels // 32)
 
 

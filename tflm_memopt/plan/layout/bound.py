@@ -1,8 +1,7 @@
 """Computes a lower bound of the arena size from buffers that are all live together.
 
-Buffers that are live together form a stack, and the lowest stack is a shortest path through all buffers (Held and
-Karp's dynamic program). The lower bound includes alignment and minimum distances, so it can exceed the number of live
-bytes.
+Buffers that are live together form a stack. Held and Karp's dynamic program finds the order of the buffers in the
+lowest stack. The lower bound includes alignment and minimum distances, so it can exceed the number of live bytes.
 """
 
 import itertools

@@ -151,7 +151,8 @@ class Candidate:
     in_turn: bool = False
     """Whether the group computes its outputs in turn, as in `Group.in_turn`."""
     is_reversed: bool = False
-    """Whether the group needs to be reversed in order to fit into `nbytes` bytes."""
+    """Whether the group is reversed in its layout of `nbytes` bytes. The whole plan may still run the group forwards.
+    """
 
     @property
     def geometry(self) -> Candidate:

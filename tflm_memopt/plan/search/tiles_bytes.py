@@ -18,11 +18,11 @@ class Columns(NamedTuple):
     """Numbers of columns that a tensor's buffer holds for one reader of the tensor."""
 
     reading: int
-    """Number while the reader runs."""
+    """Number of columns while the reader runs."""
     before: int
-    """Number just before the newest tile is computed."""
+    """Number of columns just before the newest tile is computed."""
     between: int
-    """Number between two iterations of the reader."""
+    """Number of columns between two iterations of the reader."""
     last: int
     """Number of columns from the left edge of the last window to the right edge of the tensor."""
 

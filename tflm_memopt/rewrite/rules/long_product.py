@@ -15,7 +15,9 @@ from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.rewrite.rules.rule import NewOps, has
 
 MOST_ROWS = MAX_KERNEL_H - 1
-"""Maximum number of rows of a right matrix. An iteration also reads a row of the left matrix."""
+"""Maximum number of rows of a right matrix. An iteration reads all rows of the right matrix and one row of the left
+matrix.
+"""
 
 
 def rewrite(graph: Graph, op: Op) -> Graph | None:
