@@ -73,6 +73,7 @@ class SearchPart(str, enum.Enum):
     TILED_GROUPS = "tiled groups"
     REVERSED_GROUPS = "reversed groups"
     GROUP_LAYOUTS = "layouts of single groups"
+    SLOW_MEMORY = "tensors in slow memory"
     BATCHES = "pixels that are computed at once"
     LAYOUT = "the layout of the whole model"
 

@@ -101,6 +101,7 @@ class Planner:
         self._known_forms: dict[tuple[int, Candidate], GroupForms] = warm._known_forms if warm else {}
         self._traced = lru_cache(KEPT_TRACES)(self._new_traced)
         self._reversed = cache(self._new_reversed)
+        self._spilling = cache(self._new_spilling)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
             warm._reversed_chain if warm else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
         )
@@ -167,14 +168,10 @@ class Planner:
         of fast memory. Return None if every plan needs more than `limit` bytes.
         """
         self._placing = Budget(PLANNING * self.allowance, self.spent)
-        allowed = may_be_slow(self._graph)
-        each = [
-            Spilling(self._chains[n], cuts.once(), allowed, cost, partial(self._place_fast, n))
-            for n, cuts in self._cuts.items()
-        ]
+        each = self._spilling(cost)
         room = limit
         for _ in range(SPILL_TRIES):
-            found = [spilling.within(room) for spilling in each]
+            found = [spilling.within(room, self._placing) for spilling in each]
             if None in found:
                 return None
             steps = [list(spill.steps()) for spill in found if spill]
@@ -186,6 +183,13 @@ class Planner:
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
             room = min(room - (plan.head - limit), worst - 1)  # The next attempt allows fewer bytes for each group.
         return None
+
+    def _new_spilling(self, cost: SlowCost) -> list[Spilling]:
+        allowed = may_be_slow(self._graph)
+        return [
+            Spilling(self._chains[n], cuts.once(), allowed, cost, partial(self._place_fast, n))
+            for n, cuts in self._cuts.items()
+        ]
 
     def _plan_without(self, slow: Slow, drafts: Sequence[Draft], limit: int) -> Plan:
         fast, budget = [without(draft, slow) for draft in drafts], Budget(PLANNING * self.allowance, self.spent)

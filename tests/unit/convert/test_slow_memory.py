@@ -18,6 +18,7 @@ from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.runtime import guard
 from tflm_memopt.runtime.regions import regions
@@ -56,6 +57,23 @@ def test_traffic_is_predicted_exactly(spilled: tuple[Path, int, Optimized]) -> N
     memories = made.report.memories
     assert memories
     assert counted(read(made.model)) == BytesMoved(memories.slow_read, memories.slow_written, memories.weights_read)
+
+
+@pytest.mark.slow
+def test_many_live_tensors_need_few_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of layouts must not double with every tensor that may be in slow memory."""
+    net, placed = Net(), []
+    tensors = [net.conv2d(net.input((1, 8, 8, 3)), 3, kernel=(3, 3))]
+    for _ in range(10):
+        tensors.append(net.depthwise_conv2d(tensors[-1], kernel=(3, 3)))
+    y = tensors[-1]
+    for number in (3, 8, 0, 6, 1, 9, 5, 2, 7, 4):
+        y = net.conv2d(net.add(y, tensors[number]), 3, kernel=(3, 3))
+    place = Planner._place_fast
+    monkeypatch.setattr(Planner, "_place_fast", lambda *of: placed.append(of) or place(*of))
+    made = tflm_memopt.optimize(net.model(y), memory="fast=1500,slow=1MB", effort="low")
+    assert made.report.memories and 0 < made.report.memories.slow <= 5 * 192
+    assert len(placed) < 2_000
 
 
 def test_the_checker_replays_slow_memory() -> None:

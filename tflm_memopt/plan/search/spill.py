@@ -18,6 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.iteration.traffic import bytes_read
 from tflm_memopt.plan.search.groups import Candidate, Chain, border
@@ -28,6 +29,12 @@ PlaceFast = Callable[[Candidate, Slow], int]
 """
 MOST_CHOSEN = 3
 """If a group has more than MOST_CHOSEN outputs, either all outputs or no outputs are in slow memory."""
+MOST_KEPT, LEAST_KEPT = 64, 4
+"""For each n, the search keeps about MOST_KEPT partial solutions of the first n operators, or LEAST_KEPT when its
+budget is spent.
+"""
+EXTENSION_SECONDS = 10e-6
+"""Time for extending a partial solution by a group, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,12 @@ class Spilling:
         self._labels: list[dict[Slow, Spill]] = []
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
 
-    def within(self, limit: int) -> Spill | None:
+    def within(self, limit: int, budget: Budget) -> Spill | None:
+        """Return a solution of low cost whose groups need at most `limit` bytes of fast memory, or None if the search
+        finds none.
+        """
         self._labels = [{frozenset(): Spill()}]
-        while found := self._cheapest(limit):
+        while found := self._cheapest(limit, budget):
             new = [(group, slow & group.touched) for group, slow in found.steps()]
             new = [(group, touched) for group, touched in new if touched not in self._placed[group]]
             if not new:
@@ -97,7 +107,7 @@ class Spilling:
         return None
 
     def worst(self, spill: Spill) -> int:
-        return max(self._fast_bytes(group, slow, 0) for group, slow in spill.steps())
+        return max(self._fast_bytes(group, slow)[1] for group, slow in spill.steps())
 
     def _bordered(self, group: Candidate) -> Bordered:
         ops = self.chain.ops[group.first : group.last]
@@ -112,44 +122,68 @@ class Spilling:
         born = tuple(_subsets([t for t in edge.born if t in self._allowed]))
         return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
 
-    def _cheapest(self, limit: int) -> Spill | None:
+    def _cheapest(self, limit: int, budget: Budget) -> Spill | None:
         labels = self._labels
         for last in range(len(labels), len(self.chain.ops) + 1):
-            best: dict[Slow, Spill] = {}
-            for group in self._table[last]:
-                for label in labels[group.group.first].values():
-                    for new in self._extended(label, group, limit):
-                        other = best.get(new.here)
-                        if other is None or (new.cost, new.spread) < (other.cost, other.spread):
-                            best[new.here] = new
-            labels.append(best)
-        return min(labels[-1].values(), key=lambda x: (x.cost, x.spread), default=None)
+            found = [
+                new
+                for group in self._table[last]
+                for label in labels[group.group.first].values()
+                for new in self._extended(label, group, limit)
+            ]
+            budget.spend(EXTENSION_SECONDS * len(found))
+            number = MOST_KEPT if budget.allows(SearchPart.SLOW_MEMORY) else LEAST_KEPT
+            labels.append(self._kept(sorted(found, key=_cheaper), limit, number))
+        return min(labels[-1].values(), key=_cheaper, default=None)
 
     def _extended(self, label: Spill, group: Bordered, limit: int) -> Iterator[Spill]:
         stays = label.here - group.dying
         for chosen in group.born:
             slow = label.here | chosen if chosen else label.here
-            nbytes = self._fast_bytes(group, slow, limit)
-            if nbytes <= limit:
+            least, most = self._fast_bytes(group, slow)
+            if least <= limit:
                 cost = label.cost
                 if slow:
                     cost += self._cost.write * sum(self._sizes[t] for t in chosen)
                     cost += self._cost.read * sum(group.bytes_read.get(t, 0) for t in slow)
-                yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
+                spread = label.spread + (most if most <= limit else least)
+                yield Spill(cost, spread, stays | chosen, group, slow, label)
 
-    def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        touched, nbytes = slow & group.touched, group.group.nbytes
+    def _kept(self, found: Iterable[Spill], limit: int, number: int) -> dict[Slow, Spill]:
+        """Return the first partial solution that fits for each set of tensors that stay in slow memory. After `number`
+        solutions, keep only solutions that leave more bytes in slow memory than all solutions before them.
+        """
+        kept: dict[Slow, Spill] = {}
+        most = -1
+        for new in found:
+            nbytes = sum(self._sizes[t] for t in new.here)
+            wanted = new.here not in kept and (nbytes > most or len(kept) < number)
+            if wanted and new.last and self._fits(new.last, new.slow, limit):
+                kept[new.here], most = new, max(most, nbytes)
+        return kept
+
+    def _fits(self, group: Bordered, slow: Slow, limit: int) -> bool:
+        """Return whether a group fits in `limit` bytes. It gets a layout only if its bounds do not tell."""
+        least, most = self._fast_bytes(group, slow)
+        if least <= limit < most:
+            touched = slow & group.touched
+            self._placed[group][touched] = self._place(group.group, touched)
+            least, _ = self._fast_bytes(group, slow)
+        return least <= limit
+
+    def _fast_bytes(self, group: Bordered, slow: Slow) -> tuple[int, int]:
+        """Return the least and the most bytes of fast memory that the group needs. They are equal if the group has a
+        layout.
+        """
+        touched = slow & group.touched
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
-        placed = self._placed[group]
-        if touched not in placed:
-            most = nbytes - through
-            if not touched or most <= limit:
-                return most
-            least = most - sum(self._sizes[t] for t in touched)
-            if least > limit:
-                return least
-            placed[touched] = self._place(group.group, touched)
-        return placed[touched] - through
+        placed = self._placed[group].get(touched)
+        most = (group.group.nbytes if placed is None else placed) - through
+        return (most - sum(self._sizes[t] for t in touched) if placed is None else most), most
+
+
+def _cheaper(spill: Spill) -> tuple[float, int]:
+    return spill.cost, spill.spread
 
 
 def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
