@@ -152,16 +152,17 @@ class Originals:
 
     def nearest(self, op: ProgramOp, program: Program) -> tuple[RowOp, Mapping[str, int]] | None:
         """Return the original operator with the fewest other constants than `op`, and how many constants of each array
-        differ.
+        differ. Return None if most constants differ, because `op` then comes from an operator in an unknown form.
         """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
+        most = sum(array.size for array in found.values()) // 2
         channels = program.tensors[op.output].channels
         compared = (
             (self.ops[number], numbers.differences(found, expected))
             for each in (0, channels)
             for number, _, expected in self._numbers(form, program.target, each)
         )
-        alike = [(near, counts) for near, counts in compared if counts is not None]
+        alike = [(near, counts) for near, counts in compared if counts is not None and sum(counts.values()) <= most]
         return min(alike, key=lambda one: sum(one[1].values()), default=None)
 
 

@@ -190,6 +190,18 @@ def test_one_operator_of_a_device_may_run_all_images_of_a_batch() -> None:
     assert compare_devices(read(data), devices, Changes()).different == ()
 
 
+def test_a_group_of_a_convolution_may_resemble_another_layer() -> None:
+    """A device that computes one group of a grouped convolution has a CONV of one channel. In the original program, the
+    convolution is a DEPTHWISE, and another CONV has filters of the same size.
+    """
+    net = Net(1)
+    y = net.conv2d(net.conv2d(net.input((1, 4, 6, 3)), 3), 3, kernel=(1, 3), groups=3)
+    network = Network(net.model(y), "grouped", request({"fold": False}), on_device)
+    made = network.converted({op.index: DeviceSharding.CHANNELS for op in network.graph.ops}, 2)
+    found = compare_devices(network.source, [read(one.model) for one in made.models], Changes())
+    assert (found.unknown, found.different) == (1, ())
+
+
 def on_device(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
     return optimize_planned(data, name=name, if_worthwhile=False, effort=0.05, fold=False)
 
