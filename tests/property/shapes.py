@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from models import Net
-from moving import batch_to_space, concatenation, pack, slice_, space_to_batch, split, unpack
+from moving import batch_to_space, concatenation, pack, slice_, space_to_batch, space_to_depth, split, unpack
 from property.layers import KINDS
 from property.layers.layer import random_layer
 from property.oracle import ARENA, assert_same_bytes, original
@@ -40,7 +40,10 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
     shape = net.shape(x)
     if len(shape) != 4:
         return net.reshape(x, (1,) * (4 - len(shape)) + shape) if len(shape) < 4 else x
-    kinds = ["dilated", "blocks", "conv", "depthwise", "pool", "softmax", "batches", "joined", "pieces", "part", "mean"]
+    kinds = [
+        "dilated", "blocks", "conv", "depthwise", "pool", "softmax", "batches", "joined", "pieces", "part", "mean",
+        "grouped", "space", "turned",
+    ]  # fmt: skip
     if shape[0] == 1:
         kinds += ["dilated"] * 3 + ["any"] * 6
     match rng.choice(kinds):
@@ -50,6 +53,14 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
             return net.conv2d(x, rng.choice((2, 4)), kernel=(rng.randint(1, 3), rng.randint(1, 3)))
         case "depthwise":
             return net.depthwise_conv2d(x, stride=rng.choice(((1, 1), (2, 1))))
+        case "grouped":
+            return net.conv2d(
+                x, 2 * shape[3], kernel=(rng.randint(1, 3), 1), groups=rng.choice((shape[3], shape[3] // 2 or 1))
+            )
+        case "space":
+            return space_to_depth(net, x, 2) if shape[1] % 2 == shape[2] % 2 == 0 else x
+        case "turned":
+            return net.transpose(x, rng.choice(((0, 2, 1, 3), (0, 3, 1, 2), (1, 0, 2, 3))))
         case "pool":
             return net.pool(x, kernel=(2, 2), padding="SAME")
         case "softmax":

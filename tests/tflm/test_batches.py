@@ -1,7 +1,10 @@
 """Batches of images run one image at a time."""
 
+from collections.abc import Callable
+
 import pytest
 from models import Net
+from moving import depth_to_space, space_to_depth
 from property.oracle import original
 
 import tflm_memopt
@@ -31,3 +34,21 @@ def test_a_batch_with_a_constant_of_each_image_is_not_split(shape: tuple[int, ..
     assert [op.type for op in canonicalise(read(data).graph).ops].count("ADD") == images
     result = tflm_memopt.optimize(data, if_worthwhile=False)
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda net, x: net.conv2d(x, 8, kernel=(3, 3), groups=2),
+        lambda net, x: net.conv2d(x, 4, kernel=(3, 3), groups=4),
+        lambda net, x: depth_to_space(net, x, 2),
+        lambda net, x: space_to_depth(net, x, 2),
+    ],
+    ids=["two groups", "a group per channel", "depth to space", "space to depth"],
+)
+def test_each_image_runs_row_by_row(layer: Callable[[Net, int], int]) -> None:
+    net = Net()
+    data = net.model(net.conv2d(layer(net, net.conv2d(net.input((2, 24, 6, 4)), 4, kernel=(3, 3))), 3))
+    result = tflm_memopt.optimize(data, effort=0.05)
+    assert result.report.kept_builtin == ()
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact

@@ -191,8 +191,8 @@ def test_one_operator_of_a_device_may_run_all_images_of_a_batch() -> None:
 
 
 def test_a_group_of_a_convolution_may_resemble_another_layer() -> None:
-    """A device that computes one group of a grouped convolution has a CONV of one channel. In the original program, the
-    convolution is a DEPTHWISE, and another CONV has filters of the same size.
+    """A device that computes one group of a grouped convolution has a CONV of one channel. The original has
+    a DEPTHWISE for it, and another CONV has filters of the same size.
     """
     net = Net(1)
     y = net.conv2d(net.conv2d(net.input((1, 4, 6, 3)), 3), 3, kernel=(1, 3), groups=3)

@@ -10,6 +10,7 @@ from typing import Any
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.context import COMPARISONS, PIECE, REDUCTIONS
 from tflm_memopt.ops.opset import OPSET
+from tflm_memopt.rewrite.rules import grouped
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has_rows
 
 MAX_IMAGES = 64
@@ -19,10 +20,10 @@ MAX_OPERATORS = 2_048
 JOINED = "CONCATENATION"
 ALONE = frozenset(
     {
-        "ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEQUANTIZE", "DIV", "ELU", "HARD_SWISH",
-        "LEAKY_RELU", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MAX_POOL_2D", "MINIMUM", "MUL", "PRELU", "QUANTIZE",
-        "RELU", "RELU6", "RELU_N1_TO_1", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SELECT_V2", "SOFTMAX",
-        "SQUARED_DIFFERENCE", "SUB", "TANH", "TRANSPOSE_CONV", *COMPARISONS,
+        "ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE", "DEQUANTIZE", "DIV", "ELU",
+        "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MAX_POOL_2D", "MINIMUM", "MUL", "PRELU",
+        "QUANTIZE", "RELU", "RELU6", "RELU_N1_TO_1", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SELECT_V2",
+        "SOFTMAX", "SPACE_TO_DEPTH", "SQUARED_DIFFERENCE", "SUB", "TANH", "TRANSPOSE_CONV", *COMPARISONS,
     }
 ) | REDUCTIONS  # fmt: skip
 
@@ -61,7 +62,7 @@ def rewrite(graph: Graph, op: Op) -> Graph | None:
     if _depends_on_image(graph, op) or len(graph.ops) + images * (1 + len(op.inputs)) > MAX_OPERATORS:
         return None
     extended, each, join = _each(graph, op)
-    if not all(has_rows(extended, part) for part in each[0]):
+    if not all(has_rows(extended, part) or grouped.rewrite(extended, part) is not None for part in each[0]):
         return None
     made = {t: n for n, o in enumerate(graph.ops) for t in o.outputs}
     place = graph.ops.index(op)
