@@ -54,9 +54,8 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
         case "depthwise":
             return net.depthwise_conv2d(x, stride=rng.choice(((1, 1), (2, 1))))
         case "grouped":
-            return net.conv2d(
-                x, 2 * shape[3], kernel=(rng.randint(1, 3), 1), groups=rng.choice((shape[3], shape[3] // 2 or 1))
-            )
+            groups = shape[3] // 2 if shape[3] % 2 == 0 and rng.random() < 0.5 else shape[3]
+            return net.conv2d(x, 2 * shape[3], kernel=(rng.randint(1, 3), 1), groups=groups)
         case "space":
             return space_to_depth(net, x, 2) if shape[1] % 2 == shape[2] % 2 == 0 else x
         case "turned":
