@@ -94,6 +94,8 @@ class FloatModel:
         """
         tf = self._tf
         inputs = self.inputs(calibration)
+        for name, array in zip(self.names, inputs, strict=True):
+            _demand_range(name, array)
         self.shapes = [tuple(array.shape[1:]) for array in inputs]
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *array.shape[1:]), array.dtype) for array in inputs]
@@ -150,6 +152,16 @@ class FloatModel:
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
+
+
+def _demand_range(name: str, array: Array) -> None:
+    if not np.isfinite(array).all():
+        what, hint = "values for calibration are not finite", "remove examples with NaN or infinite values"
+    elif array.min() == array.max():
+        what, hint = f"all values for calibration are {array.flat[0]}", "use typical examples"
+    else:
+        return
+    raise UsageError(what, code="bad_data", where=f"input '{name}'", hint=hint)
 
 
 def in_order(model: bytes, names: Sequence[str]) -> bytes:

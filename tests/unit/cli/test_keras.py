@@ -64,6 +64,8 @@ tokens_model.export("tokens", verbose=False)
 np.save("x_tokens.npy", random.integers(0, 9, (20, 6)))
 np.save("x_rows.npy", random.normal(size=(20, 5)).astype(np.float32))
 np.save("x_fewer.npy", np.zeros((19, 4, 4), np.float32))
+np.save("x_zero.npy", np.zeros_like(images[:60]))
+np.save("x_nan.npy", np.where(images[:60] == images[:60].max(), np.nan, images[:60]))
 np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
@@ -87,6 +89,8 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_option", ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy"]),
     ("bad_data", ["two.keras", "--calibrate", "x_steps.npy", "x_fewer.npy"]),
     ("bad_data", ["net.keras", "--calibrate", "none.npy"]),
+    ("bad_data", ["net.keras", "--calibrate", "x_zero.npy"]),
+    ("bad_data", ["net.keras", "--calibrate", "x_nan.npy"]),
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
 SAYS: Mapping[str, str] = {
