@@ -48,3 +48,9 @@ def test_merged(case: str) -> None:
 @pytest.mark.parametrize("case", KEPT)
 def test_not_merged(case: str) -> None:
     assert generated(CONTEXT.format(KEPT[case]), CHIP).regions == {}
+
+
+def test_reserved_bits_do_not_change_a_value() -> None:
+    """A chip may return any value in the bits above the highest field, whatever the description's reset value is."""
+    made = generated("unsigned use(void) { return dev->R.c; }", CHIP)
+    assert "return (r >> 8u) & 0xfu;" in made.files["driver_registers.h"]

@@ -19,6 +19,8 @@ class Register:
     fields: tuple[Field, ...]
     reset: int | None
     """Value that a write puts into unused bits, or None if a write keeps the unused bits."""
+    is_new: bool = False
+    """True if no chip has the register yet, so that its unused bits read as 0."""
 
     @property
     def count(self) -> int:
@@ -38,7 +40,8 @@ class Register:
 
     @property
     def reads(self) -> int:
-        return self.full if self.reset is None else self.used | self.reset
+        """Return a mask of the bits that may read as 1."""
+        return self.used if self.is_new else self.full
 
     @property
     def reserved(self) -> int:
@@ -137,7 +140,7 @@ def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mappin
                 placed.append(replace(member, place=BitPlace(nbytes, bit, step)))
                 bit += member.bits
             done |= {member.name for member in placed}
-            registers.append(Register(nbytes, WORD, tuple(placed), reset=0))
+            registers.append(Register(nbytes, WORD, tuple(placed), reset=0, is_new=True))
             nbytes += WORD // 8 * (field.count or 1)
     return Placed(group.name, tuple(registers), tuple(parts), nbytes)
 
