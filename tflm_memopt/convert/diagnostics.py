@@ -156,11 +156,11 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, plans: Mapping[str, Converted]) -> Iterator[str]:
-    """Yield the command-line options of the first plan that fits on another board, if one fits."""
+    """Yield the command-line options of the first plan that fits only on another board, if there is such a plan."""
     for flags, there in plans.items() if limits.board else ():
-        if replace(limits, board=None).fit(there.arena, there.firmware) and (
-            names := [*for_boards(there.arena, there.firmware)]
-        ):
+        arena, needs = there.arena, there.firmware
+        only_elsewhere = not limits.fit(arena, needs) and replace(limits, board=None).fit(arena, needs)
+        if only_elsewhere and (names := [*for_boards(arena, needs)]):
             yield flags + names[0]
             return
 

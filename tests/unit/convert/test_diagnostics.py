@@ -52,6 +52,13 @@ def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str,
     assert [flag for flag in ("--board ", "--ram-limit ") if flag in no.value.hint] == [other]
 
 
+def test_other_boards_do_not_help_against_a_limit_that_the_board_itself_can_keep() -> None:
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(camera(), board="nano33ble", ram_limit=30_000)
+    assert "--int8-io (fits in " in no.value.hint
+    assert "--board" not in no.value.hint
+
+
 def test_no_hint_streams_the_input_of_two_cores() -> None:
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), cores=2, ram_limit=30_000, effort=0.05)
