@@ -107,7 +107,8 @@ def _cores(report: Report) -> Fact:
     shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
     met = f"; {report.barriers.count:,} barriers" if report.barriers else ""
     stack = f"; core 1's stack takes {report.cores[1].stack:,} B"
-    return ("two cores", shares, f"of one core's instructions, estimated{met}{stack}")
+    alone = "; the time above is for one core" if report.time and report.time.mhz else ""
+    return ("two cores", shares, f"of one core's instructions, estimated{alone}{met}{stack}")
 
 
 def _board(left: BoardFit) -> Fact:

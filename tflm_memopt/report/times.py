@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tflm_memopt.analysis.timing import Inference, Span, Time
+from tflm_memopt.analysis.timing import Inference, Span, Time, timings
 
 if TYPE_CHECKING:  # Importing the class Report would slow down every command.
     from tflm_memopt.answers.report import Report
 
-ESP_NN = "ESP-NN"
+ESP_NN, ESP_CORE = "ESP-NN", "rv32"
 VISIBLE = 0.005
 """Smallest relative increase of time with which a model counts as slower."""
 UPPER = "ms: of one inference, at most, estimated"
@@ -121,7 +121,8 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
         return []
     counted = _instructions(report, time)
     if not time.mhz:
-        return [(name, count, f"{remark}; --board gives milliseconds") for name, count, remark in counted]
+        more = "; --board gives milliseconds" if timings(time.core) or time.core == ESP_CORE else ""
+        return [(name, count, remark + more) for name, count, remark in counted]
     return [
         ("time", "not known" if time.cycles is None else change(time, changed=report.changed), basis(time)),
         *counted,
