@@ -101,7 +101,9 @@ def printed(table: Table, folders: Sequence[Path]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="name of a table (default: all)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a page has an outdated table")
     parser.add_argument("--write", action="store_true", help="write outdated tables into their pages")

@@ -143,8 +143,7 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     given = wanted.split(",") if isinstance(wanted, str) else wanted
     names = tuple(name.strip() for name in given if name.strip())
     if unknown := [name for name in names if name not in EMITTERS]:
-        hint = one_of(unknown[0], EMITTERS)
-        raise UsageError(f"unknown emitter '{unknown[0]}'", hint=hint)
+        raise UsageError(f"unknown emitter '{unknown[0]}'", hint=f"--emit {one_of(unknown[0], EMITTERS)}")
     if isinstance(wanted, str) and not names:
         raise UsageError("the list of kinds of files is empty", hint=f"name one of {', '.join(EMITTERS)}")
     return names
