@@ -17,13 +17,23 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.chains import chain_of, lives_of
+from tflm_memopt.plan.effort import Budget
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Group, Plan, Stage
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_rows, more_at_once, with_more_room
+from tflm_memopt.plan.search.groups import (
+    UNLIMITED,
+    Candidate,
+    Chain,
+    in_rows,
+    members_of,
+    more_at_once,
+    with_more_room,
+)
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
+from tflm_memopt.plan.search.widening import GroupForm, GroupForms
 from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 OPTIONS = ConversionOptions(seconds=0, target="cortex-m4", reorder=False, tiles=NO_RECOMPUTE, effort=0.1)
@@ -76,6 +86,28 @@ def test_groups_whose_operators_all_compute_rows_lose_their_tiles() -> None:
         rows = in_rows(tiled, chain, len(stages), scratch)
         assert rows.stripes == 0 and all(stage.nest.by_rows for stage in rows.stages)
         assert any(stage.pixels for stage in rows.stages) == (scratch > 0)
+
+
+def test_first_operators_compute_rows_in_the_scratch_of_their_tiles() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 6, 6, 8)), 8, kernel=(3, 3))
+    _, graph = plans_of(net.model(net.conv2d(x, 8, kernel=(3, 3))))
+    chain = chain_of(graph, graph.nodes.index(graph.regions[0]), 0, lives_of(graph))
+    stages = tuple(Stage(key, (0,), nest=LoopNest(1, 1, 1, 1), pixels=1) for key in chain.keys)
+
+    def scratch(group: Candidate) -> int:
+        return max(member.scratch_bytes for member in members_of(chain, group)[0])
+
+    def rows(group: Candidate) -> float:
+        return -sum(stage.nest.by_rows for stage in group.stages)
+
+    def priced(form: GroupForm, nbytes: int) -> GroupForm:
+        return replace(form, nbytes=scratch(form.group), work=0.0)
+
+    tiled = Candidate(0, 2, 0, 0, stages, stripes=6)
+    forms = GroupForms(chain, tiled, rows, priced, wide=True)
+    found = forms.within(scratch(tiled), lambda group: group if group.stripes else None, Budget(1.0))
+    assert found and [stage.nest.by_rows for stage in found.stages] == [True, False]
 
 
 def test_more_bytes_let_a_single_pixel_be_copied_to_scratch() -> None:

@@ -10,7 +10,16 @@ from typing import TypeVar
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.search.groups import Candidate, Chain, in_rows, more_at_once, scratch_sizes, wider, with_more_room
+from tflm_memopt.plan.search.groups import (
+    Candidate,
+    Chain,
+    in_rows,
+    members_of,
+    more_at_once,
+    scratch_sizes,
+    wider,
+    with_more_room,
+)
 
 Placed = TypeVar("Placed")
 MARGIN = 1 / 64
@@ -104,8 +113,10 @@ class GroupForms:
             for first, last in (*((i, i + 1) for i in range(count)), *((0, last) for last in range(2, count + 1))):
                 tiled = [pixels[i] for i in range(first, last) if group.stages[i].nest.tile]
                 yield wider(group, chain, first, last, min(min(tiled, default=0) + 1, PACKED_PIXELS))
+            same_scratch = max(1, *(member.scratch_bytes for member in members_of(chain, group)[0]))
             for front in range(sum(map(_is_by_rows, group.stages)) + 1, count + 1):
                 yield in_rows(group, chain, front)
+                yield in_rows(group, chain, front, same_scratch)
             for scratch in scratch_sizes(group, chain):
                 yield in_rows(group, chain, count, scratch)
 
