@@ -59,7 +59,8 @@ def verdict(report: Report) -> str:
     slower, faster = _slower(report.time), report.faster
     if not slower:
         return "rewritten"
-    return f"rewritten, {slower}" + (f"; {faster.flag} takes at most {faster.arena:,} B" if faster else "")
+    alone = " on one core" if report.cores else ""
+    return f"rewritten, {slower}{alone}" + (f"; {faster.flag} takes at most {faster.arena:,} B" if faster else "")
 
 
 def _slower(time: Time | None) -> str:
