@@ -128,8 +128,12 @@ class Planner:
 
     def _cuts_of(self, number: int, rows: RowGroups) -> Cuts:
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
+        # The inputs are in the arena together, so tiles cannot save more than the bytes of an alignment.
+        enough = 0 if low else sum(rows.chain.sizes.get(t, 0) for t in self._graph.model.inputs) + TFLM_ALIGN
         place, reverse = partial(self._place, number), partial(self._reverse, number)
-        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, few=self._options.ops == PER_GROUP)
+        return Cuts(
+            rows, place, tiles, reverse, self._fair(number), enough=enough, low=low, few=self._options.ops == PER_GROUP
+        )
 
     def _fair(self, number: int) -> Budget:
         numbers = list(self._chains)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from conftest import examples
+from conftest import FLOAT_IO, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
@@ -154,3 +154,10 @@ def test_each_group_may_count_as_an_operator(ops: Ops) -> None:
     assert cost(ops, more)[0] - cost(ops, found)[0] == grows * TAIL_BYTES * len(found.steps)
     lower = replace(more, head=found.head - TAIL_BYTES // 2)
     assert (Planner(graph, options).plan(graph.macs, [lower]) is lower) == (not grows)
+
+
+def test_tiles_that_cannot_save_memory_are_not_used() -> None:
+    """The float32 input takes nearly the whole arena, so rows need as few bytes as tiles, and rows are faster."""
+    made = tflm_memopt.optimize(FLOAT_IO, effort=0.2)
+    assert made.plan.head < 48 * 48 * 3 * 4 + TFLM_ALIGN
+    assert not any(isinstance(step, Group) and step.stripes for step in made.plan.steps)

@@ -139,17 +139,18 @@ class Cuts:
         reverse: Reverse = lambda _group, _limit: None,
         budget: Budget = UNBOUNDED,
         *,
+        enough: int = 0,
         low: bool = False,
         few: bool = False,
     ) -> None:
         """The argument `settings` has the techniques for groups that compute tiles, or is None if groups compute only
-        whole rows.
+        whole rows. Tiles are not tried if the groups need at most `enough` bytes with whole rows.
 
         If `low` is true, the search prefers many groups with few bytes to few groups with many bytes. If `few` is true,
         the search takes as few groups as possible without more bytes for the largest group.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
-        self._reverse, self._budget, self._low, self._few = reverse, budget, low, few
+        self._reverse, self._budget, self._enough, self._low, self._few = reverse, budget, enough, low, few
         self._tiled_cost = settings.tiled_cost if settings else 1.0
         roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
@@ -171,7 +172,7 @@ class Cuts:
         if self._settings is None:
             return {}
         limit = max(self._place(group, self._rough.nbytes) for group in self._rough.groups())
-        return tiled_candidates(self.chain, self._settings, limit, self._budget)
+        return tiled_candidates(self.chain, self._settings, limit, self._budget) if limit > self._enough else {}
 
     def refine(self, limit: int) -> bool:
         reached = {0}
