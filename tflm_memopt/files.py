@@ -130,7 +130,7 @@ def name_fault(name: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Return whether Windows opens a device, instead of a file, if a program opens the file `name`."""
+    """Return whether `name` is the name of a device on Windows, such as NUL or CON, which no file can have."""
     return name.partition(".")[0].rstrip(" ").casefold() in DEVICES
 
 

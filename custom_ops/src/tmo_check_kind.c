@@ -257,7 +257,8 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the size in bytes of row n of the rows that an iteration reads, operand by operand, or 0 if there are fewer rows. */
+/* An iteration reads some rows of each operand. Numbers these rows, beginning with the first operand, and returns the size of row n in bytes, or 0 if
+ * there is no row n. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;

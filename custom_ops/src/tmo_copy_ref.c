@@ -77,8 +77,9 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
 /* The kernel tmo_copy_s8() copies bytes as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. An
- * iterative COPY operator has only one output row, and each iteration copies bytes of one input row into the output row. The field phase_step of a
- * move changes the address of the moved bytes in the input row. In an iterative COPY operator, phase_step changes the address in the output row. */
+ * iterative COPY operator has only one output row, and each iteration copies bytes of one input row into the output row. In each phase of
+ * a move, the address of the moved bytes in the input row is phase_step bytes higher than in the phase before. In an iterative COPY operator, the
+ * address in the output row is higher instead. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);

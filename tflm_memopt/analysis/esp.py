@@ -2,8 +2,8 @@
 
 The estimates were not compared with measurements on a chip. The file esp.json has the published figures with their
 sources, and a range of costs for each kernel. The cycles of plain C code are the instructions on RV32, multiplied by
-the chip's cycles per instruction. The instructions on RV32 also stand for those on Xtensa, because no compiler for
-Xtensa was available. The upper bounds include reads of weights from flash if the cache is too small for the weights.
+the chip's cycles per instruction. No compiler for Xtensa was available, so Xtensa is assumed to need as many
+instructions as RV32. The upper bounds include reads of weights from flash if the cache is too small for the weights.
 """
 
 import math

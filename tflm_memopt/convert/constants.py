@@ -200,8 +200,8 @@ def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator
 def compare_programs(
     programs: Sequence[Program], originals: Originals, *, parts: bool = True, explain: bool = True
 ) -> ComparedConstants:
-    """If `parts` is true, operators may be parts of original operators. If `explain` is false, an operator with
-    different constants counts as unknown.
+    """If `parts` is true, operators may be parts of original operators. If `explain` is false, an operator whose
+    constants differ from those of every original operator counts as unknown.
     """
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
     for p, program in enumerate(programs):

@@ -148,7 +148,7 @@ def _balanced(network: Network, shardings: Shardings, devices: int) -> Optimized
     if max(portions) > FAIR:
         return even
     found = [even]
-    with where_possible():  # The groups of a convolution may not allow the portions.
+    with where_possible():  # The portions may cut through a group of a convolution, which is impossible.
         found.append(network.converted(shardings, devices, portions))
     return min(found, key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
 

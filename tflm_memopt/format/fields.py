@@ -43,7 +43,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Marks a field that is one bit of a C field. Several flags share the C field."""
+    """Marks a flag: one bit of an integer that the C struct declares. Several flags share the integer."""
 
     field: str
     bit: int

@@ -48,7 +48,7 @@ class GroupForms:
         *,
         wide: bool,
     ) -> None:
-        """The argument `group` is the smallest variant.
+        """The argument `group` is the variant of the group that needs the fewest bytes.
 
         The argument `least` is a function that returns a lower bound of a variant's cost. The argument `price` is a
         function that returns a variant with its cost. If a variant needs too many bytes, `price` may return a lower
